@@ -111,8 +111,8 @@ $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
 	@touch $@
 
 # The oldest versions of everything that pyproject.toml allows, and the newest that can be had.
-$(OLDEST)/.installed: pyproject.toml tests/oldest.py | $(OLDEST)/bin/python
-	@$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/oldest.txt
+$(OLDEST)/.installed: pyproject.toml tests/oldest_dependencies.py | $(OLDEST)/bin/python
+	@$(OLDEST)/bin/python tests/oldest_dependencies.py > $(OLDEST)/oldest.txt
 	@$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt --editable ".[all]" --group test
 	@touch $@
 

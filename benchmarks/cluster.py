@@ -22,7 +22,7 @@ from mercer import KernelRidge, Landmarks
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
-from mercer.primal.growth import CERTIFYING, Task
+from mercer.primal.growth import CERTIFYING, LandmarkSearch
 from mercer.primal.squared import Remainder, Sums
 from mercer.sources import as_source
 from mercer.sources.cluster import SHARES
@@ -65,7 +65,7 @@ def leaves(m):
     """(seconds of a leaf of sums, of one of residuals, of what the caller does alone), on one thread."""
     X, y = problem(2048 * LEAVES)
     source, start = as_source(X, y), time.perf_counter()
-    fit = Task(source, Landmarks(m), [m]).stage(Gaussian(3.0), m, 1.0, None)[1]
+    fit = LandmarkSearch(source, Landmarks(m), [m]).stage(Gaussian(3.0), m, 1.0, None)[1]
     alone = time.perf_counter() - start - fit.seconds["sums"]
     squares = seconds(lambda: Sums.of(source, fit.design, fit.chosen.L, single=True, workers=1)) / LEAVES
     rest = seconds(lambda: Remainder.of(source, fit, X[:CERTIFYING], workers=1)) / LEAVES

@@ -235,7 +235,7 @@ def fourier(folder):
     for eps in (1e-3, 1e-4, "auto"):
         found = model(Fourier(eps)).fit(X, y)
         apart = (found.predict(Z) - exact) / y.std()
-        rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.report["words"]
+        rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.certificate["words"]
         told("fourier", eps=eps, rms=rms, largest=float(np.abs(apart).max()), words=words)
     (X, y), (Z, target) = data(1_000_000), data(100_000)
     for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):

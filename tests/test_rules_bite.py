@@ -15,6 +15,8 @@ BROKEN = [
         "class A:\n    def f(self): self._b()",
         "class A:\n    def _b(self): self._b()",
     ),
+    ("branches_on_the_approximation", "estimators/a.py", "a = plan_.landmarks == 3", "a = fitted.exact == 3"),
+    ("branches_on_the_approximation", "estimators/a.py", "isinstance(how, Neighbours)", "isinstance(how, str)"),
     ("private_imports", "dual/a.py", "from mercer.solvers._b import c", "from mercer._b import c"),
     ("private_imports", "dual/a.py", "from mercer.solvers.engine import c", "from mercer.solvers import c"),
     ("recognised_by_class", "dual/a.py", "isinstance(K, gram.Stored)", "isinstance(K, Gram)"),

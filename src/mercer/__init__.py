@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mercer import kernels
+    from mercer.approximate import Fourier, Landmarks, Neighbours
     from mercer.estimators import (
         SVR,
         BasisRegression,
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from mercer.estimators.planning import plan
     from mercer.features import empirical_feature_map
     from mercer.files import load, save
-    from mercer.gram.fourier import Fourier
-    from mercer.gram.landmarks import Landmarks
-    from mercer.gram.neighbours import Neighbours
     from mercer.versions import show_versions
 
 __version__ = "0.2.0"
@@ -53,12 +51,12 @@ __all__ = [
 _HOMES = {"empirical_feature_map": "features", "load": "files", "plan": "estimators.planning", "save": "files"}
 _HOMES |= {
     "show_versions": "versions",
-    "Fourier": "gram.fourier",
-    "Landmarks": "gram.landmarks",
-    "Neighbours": "gram.neighbours",
+    "Fourier": "approximate",
+    "Landmarks": "approximate",
+    "Neighbours": "approximate",
 }
-_PARTS = {"bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels", "losses"}
-_PARTS |= {"selection", "solvers", "sources", "uncertainty"}
+_PARTS = {"approximate", "bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels"}
+_PARTS |= {"losses", "selection", "solvers", "sources", "uncertainty"}
 
 
 def __getattr__(name):

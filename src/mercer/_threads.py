@@ -9,6 +9,8 @@ import threading
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 
+import numpy
+import scipy
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
@@ -138,11 +140,30 @@ class Crew:
 
 # ---------------------------------------------------------------------- how many
 class _Libraries(ThreadpoolController):
-    """The BLAS libraries of this process; of some hundred loaded files only those with such names are looked at."""
+    """The BLAS libraries of this process; of some hundred loaded files only those with such names are looked at.
+
+    Wheels of NumPy and SciPy bring their own in a known place: the search through all loaded files, which takes some
+    milliseconds, is for others.
+    """
+
+    def _load_libraries(self):
+        paths = [_bundled(package) for package in (numpy, scipy)]
+        if all(paths):
+            for path in sum(paths, []):
+                self._make_controller_from_path(path)
+        if not self.lib_controllers:
+            super()._load_libraries()
 
     def _make_controller_from_path(self, filepath):
         if any(name in os.path.basename(filepath).lower() for name in ("blas", "blis", "mkl")):
             super()._make_controller_from_path(filepath)
+
+
+def _bundled(package):
+    """Paths of the BLAS libraries that the wheel of a package brings."""
+    home = os.path.dirname(package.__file__)
+    folders = [folder for folder in (home + ".libs", os.path.join(home, ".dylibs")) if os.path.isdir(folder)]
+    return [os.path.join(folder, name) for folder in folders for name in os.listdir(folder) if "blas" in name.lower()]
 
 
 @functools.cache
@@ -239,6 +260,13 @@ def one_blas_thread():
         yield
         return
     with waiting_threads(), _held(_cores, threads()), _limited():
+        yield
+
+
+@contextmanager
+def one_thread():
+    """One thread for tiles and BLAS alike inside the block: for work that is over before a second one has started."""
+    with _held(_cores, 1), _limited():
         yield
 
 

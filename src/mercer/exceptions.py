@@ -46,3 +46,14 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
 
     def __reduce__(self):
         return type(self), (self.args[0], self.witness)
+
+
+class NeedsAllRows(ValueError, AttributeError):
+    """Asked of an approximation is what only one system of all rows has; `hasattr` is false then."""
+
+    def __init__(self, what):
+        super().__init__(f"{what} needs one system of all rows: approximation=None.")
+        self.what = what
+
+    def __reduce__(self):
+        return type(self), (self.what,)

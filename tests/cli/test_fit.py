@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from mercer import files
+from mercer.cli import _fit_text
 
 QUICK = ("--folds", "2", "--kernel", "Gaussian(1.0)", "--fix-kernel")
 
@@ -407,3 +408,9 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_fit(run, cars, tmp_
 def test_a_plan_in_json_has_the_notes_of_the_text(run, cars):
     found = json.loads(run("fit", cars, "-t", "dist", "--dry-run", "--json")[1])
     assert any("'name' is left out" in note for note in found["notes"])
+
+
+def test_a_score_without_any_simple_model_is_printed():
+    score = {"scoring": "accuracy", "how": "one fold", "score": 0.5, "standard_error": None, "scores": [0.5],
+             "baselines": [], "optimism": None}  # fmt: skip
+    assert _fit_text._score(score).split()[-3:] == ["this", "model", "0.500"]

@@ -32,8 +32,8 @@ def folder(tmp_path, rows, monkeypatch):
     simple = judging.simple_models
     few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
     monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
-    for place in ("_large", "_large_machine"):
-        monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", 200)
+    for place in ("landmarks", "landmarks_process", "landmarks_machine"):
+        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
     rows[:1500].write_parquet(tmp_path / "a.parquet")
     rows[1500:].write_parquet(tmp_path / "b.parquet")
     rows.write_csv(tmp_path / "all.csv")
@@ -117,7 +117,7 @@ def test_two_numbers_are_two_classes_unless_it_is_said(folder, run, rows):
 @pytest.mark.slow
 def test_a_process_of_many_rows_goes_by_neighbours(folder, run, monkeypatch):
     monkeypatch.setattr(large, "MANY", 500)
-    monkeypatch.setattr("mercer.estimators._large.preferred", lambda *a, **k: "It would take too long.")
+    monkeypatch.setattr("mercer.approximate.base.preferred", lambda *a, **k: "It would take too long.")
     asked = ("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", "gp", *KERNEL)
     assert "It would take too long. Of " in run(*asked, "--dry-run")[1]
     code, text, err = run(*asked, "--json")

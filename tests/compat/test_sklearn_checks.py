@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer.compat import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge, NuSVR
 
 MODELS = [KernelRidge(), SVR(), NuSVR(), GaussianProcessRegressor(), GaussianProcessClassifier()]

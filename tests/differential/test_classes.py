@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit, log_ndtr, logsumexp, ndtr
 
-from differential import twin
+from differential import naive_reference as reference
 from differential.test_linear import FIRST, batches, share, told
 from mercer import GaussianProcessClassifier
 from mercer.kernels import Gaussian, Matern32
@@ -36,7 +36,7 @@ class Problem:
             self.X[1] = self.X[0] + 1e-7
         self.t = np.where(rng.uniform(size=n) < 0.5, -1.0, 1.0)
         self.t[:2] = -1.0, 1.0
-        shape, self.kind = [(twin.gaussian, Gaussian), (twin.matern32, Matern32)][rng.integers(2)]
+        shape, self.kind = [(reference.gaussian, Gaussian), (reference.matern32, Matern32)][rng.integers(2)]
         self.length, self.amplitude = 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(-1, top)
         self.shape = lambda r: self.amplitude * shape(r)
 
@@ -49,11 +49,11 @@ class Problem:
 
     @property
     def K(self):
-        return twin.gram(self.shape, self.length, self.X, self.X)
+        return reference.gram(self.shape, self.length, self.X, self.X)
 
     @property
     def cross(self):
-        return twin.gram(self.shape, self.length, self.X, self.new)
+        return reference.gram(self.shape, self.length, self.X, self.new)
 
 
 def array(M):
@@ -97,7 +97,7 @@ def laplace(p):
     evidence -= mpmath.log(mpmath.det(mpmath.eye(n) + W * K)) / 2
     mean, middle = p.cross.T * alpha, mpmath.inverse(mpmath.eye(n) + W * K) * W
     left = [mpmath.mpf(p.amplitude) - (p.cross[:, j].T * middle * p.cross[:, j])[0] for j in range(len(p.new))]
-    return twin.floats(alpha), float(evidence), twin.floats(mean), twin.floats(left)
+    return reference.floats(alpha), float(evidence), reference.floats(mean), reference.floats(left)
 
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 40_000, QUICK, ALL)))
@@ -192,7 +192,7 @@ def check_propagation(seed):
 def integral(p):
     """(log p(y), P(+1) at the new rows) by a sum over f = L u, u on a grid."""
     both = np.vstack([p.X, p.new])
-    K = array(twin.gram(p.shape, p.length, both, both))
+    K = array(reference.gram(p.shape, p.length, both, both))
     n = len(p.t)
     values, vectors = np.linalg.eigh(K[:n, :n])
     L = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from differential import twin
+from differential import naive_reference as reference
 from differential.test_linear import FIRST, SHAPES, SLACK, Problem, batches, off, share
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import TiledGram
@@ -77,8 +77,8 @@ def check(seed):
         return none
 
     def at(length, log_lam):
-        G = twin.gram(lambda r: SHAPES[p.kind](r / mpmath.exp(length)), p.length, p.X, p.X)
-        return twin.Twin(G, p.y, mpmath.mpf(p.lam) * mpmath.exp(log_lam), None, p.intercept)
+        G = reference.gram(lambda r: SHAPES[p.kind](r / mpmath.exp(length)), p.length, p.X, p.X)
+        return reference.Twin(G, p.y, mpmath.mpf(p.lam) * mpmath.exp(log_lam), None, p.intercept)
 
     here = at(mpmath.mpf(0), mpmath.mpf(0))
     # Digits go with the condition of the system, and with that of P where a row or a fold decides its own fit.
@@ -103,5 +103,5 @@ def check_criterion(name, seed, K, Kinv, twins, digits):
     unit = len(y) if name in ("evidence", "log_density") else 0.0  # logarithms may be near 0
     size = max(abs(float(true)) + unit, *(abs(float(slope)) for slope in slopes))
     assert off(value, float(true), size) <= SLACK * digits, (name, seed)
-    assert off(gradient, twin.floats(slopes), size) <= SLACK * digits * len(y), (name, seed)
+    assert off(gradient, reference.floats(slopes), size) <= SLACK * digits * len(y), (name, seed)
     return True

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from differential import twin
+from differential import naive_reference as reference
 from differential.test_linear import FIRST, SHAPES, Problem, batches, fitted, judge, off, share, told
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Linear
@@ -27,14 +27,14 @@ def process(p):
 def grams(p, rows):
     """(K, k(X, new), k(new, new)) of some rows."""
     shape, X = SHAPES[p.kind], p.X[rows]
-    return (twin.gram(shape, p.length, a, b) for a, b in ((X, X), (X, p.new), (p.new, p.new)))
+    return (reference.gram(shape, p.length, a, b) for a, b in ((X, X), (X, p.new), (p.new, p.new)))
 
 
 def of_rows(p, rows):
     """(Twin, k(X, new), k(new, new)) of some rows."""
     K, cross, own = grams(p, rows)
     weight = None if p.weight is None else p.weight[rows]
-    return twin.Twin(K, p.y[rows], p.lam, weight, p.intercept), cross, own
+    return reference.Twin(K, p.y[rows], p.lam, weight, p.intercept), cross, own
 
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 30_000, QUICK, ALL)))
@@ -109,7 +109,7 @@ def check_intervals(seed):
         found = model.predict_interval(p.new, COVERAGE, method="jackknife+")
     lows, highs = np.empty((2, n, len(p.new)))
     K, _, _ = grams(p, np.arange(n))
-    whole = twin.Twin(K, p.y, p.lam, None, p.intercept)
+    whole = reference.Twin(K, p.y, p.lam, None, p.intercept)
     for i in range(n):
         true, part, _ = of_rows(p, np.delete(np.arange(n), i))
         mean = true.posterior(part, [mpmath.mpf(0)] * len(p.new))[0]
@@ -128,7 +128,7 @@ def with_trend(p):
     K, cross, own = grams(p, np.arange(n))
     H = mpmath.matrix([[1, *(mpmath.mpf(float(v)) / p.size for v in x)] for x in p.X])
     h = mpmath.matrix([[1, *(mpmath.mpf(float(v)) / p.size for v in x)] for x in p.new])
-    q, y = H.cols, twin.exact(p.y)
+    q, y = H.cols, reference.exact(p.y)
     for i in range(n):
         K[i, i] += noise[i]
     bordered = mpmath.zeros(n + q)
@@ -144,7 +144,7 @@ def with_trend(p):
         mean.append((weights[:n, 0].T * y)[0])
         variance.append(own[j, j] - (k.T * weights)[0])
     quad = (y.T * P * y)[0]
-    return float(-(quad + log) / 2), float(quad), twin.floats(mean), twin.floats(variance)
+    return float(-(quad + log) / 2), float(quad), reference.floats(mean), reference.floats(variance)
 
 
 @pytest.mark.parametrize("batch", list(batches(FIRST + 33_000, QUICK, ALL)))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.svm import NuSVR
 
-from dual.reference import interior_point
+from dual.interior_point_reference import interior_point
 from mercer import _native
 from mercer._native import plain
 from mercer.dual import _search, _tube

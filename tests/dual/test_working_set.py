@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dual.reference import interior_point
+from dual.interior_point_reference import interior_point
 from mercer import _native, _threads
 from mercer._native import plain
 from mercer.dual import _blocks, _face, _interior, _programme, _search, _store, working_set
@@ -122,25 +122,18 @@ def test_zeros_and_bounds_are_exact(intercept, rng):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_many_blocks_blocks_that_grow_and_a_cache_give_one_answer(intercept, rng, monkeypatch):
-    X, y = data(rng, 700, 4)
-    kernel, dual = Gaussian(1.5), tube(y, 3.0, 0.1)
-    expected = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    monkeypatch.setattr(_blocks, "WHOLE", 0)
-    monkeypatch.setattr(_blocks, "BLOCK", (64, 64))
-    small = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    assert small.info["rounds"] > 5
-    monkeypatch.setattr(_blocks, "BLOCK", (64, 300))
-    growing = solve(TiledGram(kernel, X), dual, intercept=intercept)
-    assert growing.info["rounds"] < small.info["rounds"]
-    monkeypatch.setattr(working_set, "WHOLE", 0)
-    monkeypatch.setattr(working_set, "SHARE", 1.0)
-    cached = solve(TiledGram(kernel, X), dual, intercept=intercept, memory=4.0 * 700 * 300)
-    assert "300 of 700 rows cached" in cached.info["gram"]
-    for found in (small, growing, cached):
-        assert found.status == "converged" and found.violation <= 1e-3
-        assert_allclose(found.objective, expected.objective, rtol=1e-4)
-        assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=5e-3)
+@pytest.mark.parametrize("store", ["evaluated", "cached", "given"])
+def test_rows_beyond_one_block_are_solved_by_blocks_whatever_holds_the_matrix(store, intercept, rng):
+    """More rows than one block may have: the optimality conditions hold, of values computed, kept in part, or given."""
+    X, y = data(rng, 3300, 4)
+    kernel = Gaussian(1.5) if store == "evaluated" else 0.5 * Gaussian(1.5) + 0.5 * Gaussian(3.0)
+    K, dual = kernel(X), tube(y, 1.0, 0.3)
+    gram = DenseGram.from_matrix(K) if store == "given" else TiledGram(kernel, X)
+    found = solve(gram, dual, intercept=intercept, memory=3e7 if store == "cached" else None)
+    assert found.status == "converged" and found.info["rounds"] > 1
+    assert ("cached" in found.info["gram"]) == (store == "cached")
+    check_kkt(K, dual, found, intercept, 2e-3)
+    assert_allclose(found.info["product"], K @ found.alpha, atol=1e-4)
 
 
 def test_float32_is_refined_in_float64(rng, monkeypatch):

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Constant, Exponential, Gaussian, Linear, Matern32, Pairwise, PolynomialBasis, Precomputed
@@ -607,7 +607,7 @@ def test_the_state_is_the_model(data, new, rng):
         model = GaussianProcessRegressor(**{"kernel": 2.0 * Matern32(1.0), "noise": 0.1, "criterion": None, **options})
         model.fit(X, y, sample_weight=np.append(0.0, np.ones(33)))
         state = model.state()
-        state["posterior"] = type(state["posterior"]).from_state(state["posterior"].state())
+        state["fitted"] = type(state["fitted"]).from_state(state["fitted"].state())
         again = GaussianProcessRegressor.from_state(state)
         for a, b in zip(again.predict(new, return_cov=True), model.predict(new, return_cov=True), strict=True):
             assert_array_equal(a, b)

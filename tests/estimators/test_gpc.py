@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from mercer import GaussianProcessClassifier
-from mercer.estimators import _gpc_fit, gpc
-from mercer.estimators._labels import stratified_order
+from mercer import GaussianProcessClassifier, Landmarks
+from mercer.approximate import classes, classes_warnings
+from mercer.approximate.labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.inference.temperature import left_out_losses
 from mercer.kernels import Gaussian, Matern32, Pairwise, Precomputed
@@ -173,7 +173,7 @@ def test_probabilities_worse_than_the_class_frequencies_are_said():
 
 def test_a_temperature_at_the_end_of_its_range_is_said(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(gpc, "best_temperature", lambda prob, y, weight: float(np.exp(-2.995)))
+    monkeypatch.setattr(classes, "best_temperature", lambda prob, y, weight: float(np.exp(-2.995)))
     with pytest.warns(ConvergenceWarning, match="temperature 0.05 is at the end of its range.*50 rows"):
         fixed(temperature=True).fit(X, y)
 
@@ -375,14 +375,14 @@ def test_too_many_rows_are_refused_before_the_search(data, monkeypatch):
     def search(*args, **options):
         raise AssertionError("the search has begun")
 
-    monkeypatch.setattr(_gpc_fit, "search_latent", search)
+    monkeypatch.setattr(classes, "search_latent", search)
     with pytest.raises(ValueError, match="at most 8 rows, there are 50"):
         GaussianProcessClassifier(1.0 * Gaussian(0.5), inference="quadrature").fit(*data)
 
 
 def test_the_gradient_of_draws_is_refused_before_they_are_drawn(data, monkeypatch):
     model = fixed(inference="mcmc", n_samples=200).fit(*data)
-    monkeypatch.setattr(type(model._model), "fit", None)
+    monkeypatch.setattr(type(model._fitted.model), "fit", None)
     with pytest.raises(ValueError, match="no gradient"):
         model.log_marginal_likelihood(eval_gradient=True)
 
@@ -460,7 +460,7 @@ def test_a_time_budget_is_kept(data):
 @pytest.mark.parametrize(("inference", "effect"), [("laplace", "towards ½"), ("ep", "are 0 or 1")])
 def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, effect):
     """Classes without an error between them: the evidence grows with the amplitude, and a prior holds it."""
-    monkeypatch.setattr(_gpc_fit, "STEEP", 500.0)
+    monkeypatch.setattr(classes_warnings, "STEEP", 500.0)
     X = rng.uniform(-3, 3, size=(80, 1))
     X = X[np.abs(X[:, 0]) > 0.3]
     kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0
@@ -470,3 +470,15 @@ def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, ef
         held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)
         assert held.kernel_.scale < 500.0 < loose.kernel_.scale
     assert (loose.predict(X) == t).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*landmarks are not enough")
+def test_quick_probabilities_of_several_classes_on_landmarks_are_near_the_whole_ones(rng):
+    X = rng.standard_normal((300, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.8, 0.0, 0.8])
+    model = GaussianProcessClassifier(KERNEL, criterion=None, approximation=Landmarks(60)).fit(X, y)
+    new = rng.standard_normal((400, 2))
+    quick, whole = model.quick_proba(new), model.predict_proba(new)
+    assert_allclose(quick.sum(axis=1), 1.0)
+    assert np.abs(quick - whole).max() < 0.1
+    assert np.abs(quick - whole).mean() < 0.02 < 0.2 < np.abs(quick - quick.mean(axis=0)).mean()

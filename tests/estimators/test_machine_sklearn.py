@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer import KernelMachine
 from mercer.losses import Expectile, Quantile
 

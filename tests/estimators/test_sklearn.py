@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer import BasisRegression, GaussianProcessRegressor, KernelInterpolator, KernelRidge
 from mercer.kernels import Gaussian, GaussianBasis, Linear, Matern32, PolynomialBasis, Precomputed
 

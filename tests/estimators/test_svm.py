@@ -12,7 +12,7 @@ from sklearn.svm import SVR as LibSVR
 from sklearn.svm import NuSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer import SVR, svr_path
 from mercer.dual import _blocks, _search
 from mercer.estimators import svm, svm_fit

@@ -165,7 +165,7 @@ def test_short_of_time_a_few_thousand_rows_have_landmarks_and_it_is_said(name, m
 
 
 def test_lam_of_some_rows_is_that_of_all_of_them_in_their_unit(monkeypatch):
-    monkeypatch.setattr("mercer.estimators._machine_search.EXTRA", 1e9)  # a path that takes for ever
+    monkeypatch.setattr("mercer.approximate.lam_path.EXTRA", 1e9)  # a path that takes for ever
     X, y = data("hinge, searched", 700)
     some, _ = fitted("hinge, searched", 700, 60.0)
     assert any("of the rows" in one for one in some.fit_report_["selection_warnings"])

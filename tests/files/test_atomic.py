@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import mercer
-from files import zoo
+from files import fitted_models
 from mercer import KernelInterpolator, KernelRidge
 from mercer import _atomic as atomic
 from mercer.files import _container
 from mercer.kernels import Gaussian
 
-X, Y, *_ = zoo.data(6)
+X, Y, *_ = fitted_models.data(6)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 

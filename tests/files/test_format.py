@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 
 import mercer
-from files import golden_files, zoo
-from files.forge import laid_out, put_together, take_apart
+from files import files_of_earlier_versions, fitted_models
+from files.handmade_files import laid_out, put_together, take_apart
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelInterpolator, KernelRidge, files
 from mercer.exceptions import ModelFileError
 from mercer.files import _container
 from mercer.kernels import Gaussian, Precomputed
 
 GOLDEN = Path(__file__).parent / "golden"
-X, Y, *_ = zoo.data(6)
+X, Y, *_ = fitted_models.data(6)
 
 
 @pytest.fixture
@@ -184,15 +184,15 @@ def test_an_argument_that_came_later_has_its_default(tmp_path):
 # ------------------------------------------------------------------------------------------------ files of yesterday
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.mercer")))
 def test_files_of_earlier_versions(name):
-    golden_files.assert_predictions_are_as_they_were(name)
+    files_of_earlier_versions.assert_predictions_are_as_they_were(name)
 
 
 def test_there_is_a_golden_file_of_every_estimator():
     there = {files.read_header(path)["class"] for path in GOLDEN.glob("v1-*.mercer")}
-    missing = {name for name in golden_files.CLASSES if name not in there}
+    missing = {name for name in files_of_earlier_versions.CLASSES if name not in there}
     for name in missing:
-        zoo.known(name)  # skipped while it does not load
-    assert not missing, "python -m files.golden_files writes them"
+        fitted_models.known(name)  # skipped while it does not load
+    assert not missing, "python -m files.files_of_earlier_versions writes them"
 
 
 def test_files_load_after_every_private_attribute_has_another_name(tmp_path):
@@ -203,13 +203,13 @@ def test_files_load_after_every_private_attribute_has_another_name(tmp_path):
     source = Path(mercer.__file__).parent
     shutil.copytree(source, tmp_path / "mercer", ignore=shutil.ignore_patterns("__pycache__"))
     modules = [path for path in (tmp_path / "mercer").rglob("*.py") if path.parent.name != "files"]
-    names = golden_files.private_attributes(modules)
+    names = files_of_earlier_versions.private_attributes(modules)
     assert {"_rows", "_left", "_triangle", "_items"} <= names
     pattern = re.compile(rf"\b({'|'.join(names)})\b")
     for path in modules:
         path.write_text(pattern.sub(r"\g<0>_renamed", path.read_text()))
         path.rename(path.with_stem(pattern.sub(r"\g<0>_renamed", path.stem)))
-    script = "import mercer, files.golden_files as g; print(mercer.__file__); "
+    script = "import mercer, files.files_of_earlier_versions as g; print(mercer.__file__); "
     script += "[g.assert_predictions_are_as_they_were(name) for name in g.names()]"
     paths = [str(tmp_path), str(Path(__file__).parent.parent), *filter(None, sys.path)]
     done = subprocess.run(

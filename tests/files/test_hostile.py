@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import mercer
-from files import fuzz, zoo
-from files.forge import laid_out, place_of, put_together, take_apart
-from kernel_examples import random_graphs
+from examples_of_every_kernel import random_graphs
+from files import fitted_models, random_corruption
+from files.handmade_files import laid_out, place_of, put_together, take_apart
 from mercer import files
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
 from mercer.kernels import Gaussian
 
-X, Y, *_ = zoo.data(6)
+X, Y, *_ = fitted_models.data(6)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def known(tmp_path_factory):
     """{name: (header, arrays, body)} of a few models."""
     folder, names = tmp_path_factory.mktemp("known"), ("ridge Cholesky", "ridge LOO", "ridge lam", "interpolator")
     names += ("gp trend linear", "gp draws", "gpc ep logit", "gpc mcmc probit", "gpc softmax", "svr", "machine softmax")
-    models = {name: fit() for name, fit in zoo.models().items() if name in names}
+    models = {name: fit() for name, fit in fitted_models.models().items() if name in names}
     models["columns"] = mercer.KernelRidge(Gaussian(np.array([1.0, 2.0]))).fit(X, Y)  # no expression has an array
     graphs = random_graphs(6, np.random.default_rng(0))
     models["graphs"] = mercer.KernelRidge(mercer.kernels.ShortestPath()).fit(graphs, Y)
@@ -76,7 +76,7 @@ class inside(dict):
 
 def part_of(header):
     """The first part of the posterior of a classifier."""
-    return inside(inside(state(header, GPC)["posterior"])["parts"][0])
+    return inside(inside(state(header, CLASSES)["posterior"])["parts"][0])
 
 
 def put(cls, **values):
@@ -95,6 +95,7 @@ def reshaped(cls, field, **changes):
 
 
 # name: (model, what is changed, a part of the complaint)
+CLASSES = "approximate.ExactClasses"
 RIDGE, REPORT, ROWS, FOUND = "estimators.KernelRidge", "estimators.FitReport", "gram.Rows", "selection.SearchResult"
 GAUSS, GRAPH, PATH = "kernels.Gaussian", "kernels.Graph", "selection.Path"
 GP, GPC, POSTERIOR = (
@@ -195,9 +196,10 @@ CASES = {
     "rows of other columns": (
         "ridge Cholesky",
         lambda h: state(h, ROWS).update(X=state(h, ROWS)["y"]),
-        "24 rows of 1 columns and 1 targets are not those",
+        "rows of 1 columns are not those",
     ),
-    "rows that are none": ("ridge Cholesky", put(RIDGE, rows=3), "rows is no Rows"),
+    "rows that are none": ("ridge Cholesky", put("approximate.ExactRidge", rows=3), "rows is no Rows"),
+    "a fit that is none": ("ridge Cholesky", put(RIDGE, fitted=3), "fitted is no Fitted"),
     "more about rows": ("ridge Cholesky", put(ROWS, more=1), "is made of"),
     "less about rows": ("ridge Cholesky", lambda h: state(h, ROWS).pop("unit"), "is made of"),
     "a row that is not there": ("ridge Cholesky", put(ROWS, given=3), "names a row that is not there"),
@@ -231,7 +233,7 @@ CASES = {
     "a posterior without rows": ("gp trend linear", put(POSTERIOR, rows=None), "rows is no Rows"),
     "more about a posterior": ("gp trend linear", put(POSTERIOR, more=1), "is made of"),
     "less about a posterior": ("gp trend linear", lambda h: state(h, POSTERIOR).pop("norm"), "is made of"),
-    "no posterior": ("gp trend linear", put(GP, posterior=3), "posterior is no RegressionPosterior"),
+    "no posterior": ("gp trend linear", put("approximate.ExactProcess", single=3), "single is no RegressionPosterior"),
     "draws that are none": ("gp draws", put("inference.PosteriorMixture", posteriors=[3]), "made of posteriors"),
     "no draws": ("gp draws", put("inference.PosteriorMixture", posteriors=[]), "made of posteriors"),
     "a trend of text": ("gp trend linear", put("gram.Trend", centre="x"), "Trend.centre is no array"),
@@ -272,17 +274,17 @@ CASES = {
     ),
     "a model of so many classes": (
         "gpc softmax",
-        lambda h: inside(inside(state(h, GPC)["model"])["likelihoods"][0]).update(classes=10**9),
+        lambda h: inside(inside(state(h, CLASSES)["model"])["likelihoods"][0]).update(classes=10**9),
         "a model of shape (24, 1000000000)",
     ),
     "another inference": (
         "gpc softmax",
-        lambda h: inside(state(h, GPC)["posterior"]).update(inference="ep"),
+        lambda h: inside(state(h, CLASSES)["posterior"]).update(inference="ep"),
         "SitePosterior is made of",
     ),
     "no inference": (
         "gpc softmax",
-        lambda h: inside(state(h, GPC)["posterior"]).update(inference="os"),
+        lambda h: inside(state(h, CLASSES)["posterior"]).update(inference="os"),
         "KeyError: 'os'",
     ),
     "a machine of fewer points": (
@@ -410,7 +412,7 @@ INTEGERS = np.random.default_rng(0).integers(0, 9, (12, 40))
 @pytest.mark.parametrize("shape", [(12, 1), (12,), (12, 40, 1)], ids=str)
 @pytest.mark.parametrize("dtype", ["i8", "f8", "f2", "b"])
 def test_training_rows_fit_the_columns_of_the_model(shape, dtype, tmp_path):
-    model = zoo.compat("KernelRidge")(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
+    model = fitted_models.compat("KernelRidge")(kernel="laplacian").fit(INTEGERS, INTEGERS[:, 0])
     model.X_fit_ = np.resize(INTEGERS.astype(dtype), shape)
     with pytest.raises(ModelFileError, match=r"X_fit_ has"):
         model.save(tmp_path / "a")
@@ -423,7 +425,7 @@ def test_sparse_training_rows_fit_the_columns_of_the_model(tmp_path):
 
     X = sparse.csr_array(INTEGERS.T.astype(float))
     for name, field in (("SVR", "support_vectors_"), ("KernelRidge", "X_fit_")):
-        model = zoo.compat(name)(kernel="rbf")
+        model = fitted_models.compat(name)(kernel="rbf")
         model.fit(X, np.arange(40.0)).save(tmp_path / "a", force=True)
         assert (mercer.load(tmp_path / "a").predict(X) == model.predict(X)).all()
         for wrong in (getattr(model, field)[:, :3], getattr(model, field)[:3]):
@@ -446,7 +448,7 @@ def test_a_kernel_that_refuses_its_own_parameters(tmp_path):
 @pytest.mark.parametrize("name", ["KernelRidge", "SVR", "GaussianProcessRegressor"])
 @pytest.mark.parametrize("unit", ["mercer", "mercer.compat"])
 def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
-    model = zoo.quietly(zoo.known(name, unit)().fit, X, Y)
+    model = fitted_models.quietly(fitted_models.known(name, unit)().fit, X, Y)
     del model.n_features_in_
     if unit == "mercer":
         with pytest.raises(ModelFileError, match="how many columns it reads"):
@@ -520,7 +522,7 @@ def test_functions_by_name_are_what_the_user_gives(tmp_path):
 
 
 def test_random_forgeries(tmp_path):
-    outcomes = fuzz.run(120, seed=5, folder=tmp_path)
+    outcomes = random_corruption.run(120, seed=5, folder=tmp_path)
     assert outcomes["refused"] > 50
     assert outcomes["answered"] > 10
     assert not outcomes["endless"]
@@ -528,6 +530,6 @@ def test_random_forgeries(tmp_path):
 
 @pytest.mark.slow
 def test_many_random_forgeries(tmp_path, rng_seed):
-    outcomes = fuzz.run(5000, seed=100 + rng_seed, folder=tmp_path)
+    outcomes = random_corruption.run(5000, seed=100 + rng_seed, folder=tmp_path)
     assert outcomes["refused"] > 3000
     assert not outcomes["endless"]

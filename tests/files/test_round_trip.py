@@ -17,18 +17,18 @@ from sklearn.base import clone
 
 import mercer
 import mercer.compat
-from files import zoo
-from files.forge import put_together, take_apart
+from files import fitted_models
+from files.handmade_files import put_together, take_apart
 from mercer import KernelInterpolator, KernelRidge, files, kernels
 from mercer._state import Stateful
 from mercer.exceptions import ModelFileError
 from mercer.kernels import Categorical, FeatureMap, Gaussian, Kernel, Linear, Pairwise, Precomputed, Tanimoto
 from mercer.losses import Loss
 
-MODELS = zoo.models()
+MODELS = fitted_models.models()
 FIRST = ("ridge Cholesky", "interpolator", "basis", "gp targets", "gpc softmax", "svr", "machine squared")
-X, Y, *_ = zoo.data()
-NEW = zoo.data(5, seed=1)[0]
+X, Y, *_ = fitted_models.data()
+NEW = fitted_models.data(5, seed=1)[0]
 
 
 def through(model, folder, names=None, **options):
@@ -84,8 +84,8 @@ def test_every_model(name, tmp_path):
     assert same(model, again, {})
     again.save(tmp_path / "again.mercer")
     assert take_apart(tmp_path / "again.mercer") == take_apart(tmp_path / "model.mercer")
-    zoo.assert_same_answers(model, again, NEW)
-    assert zoo.learnt(model) == zoo.learnt(again)
+    fitted_models.assert_same_answers(model, again, NEW)
+    assert fitted_models.learnt(model) == fitted_models.learnt(again)
     assert str(model.fit_report_) == str(again.fit_report_)
     assert repr(model) == repr(again)
 
@@ -119,29 +119,31 @@ def test_any_reader_of_the_container_sees_the_arrays(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel"), zoo.kernels(first_only=True), ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "kernel"),
+    fitted_models.kernels(first_only=True),
+    ids=fitted_models.name_alone,
 )
 def test_every_kernel(name, kernel, tmp_path):
-    X, new = zoo.inputs(kernel)
-    named = zoo.functions(kernel) or None
-    model = zoo.quietly(KernelRidge(kernel, lam=0.5).fit, X, Y[:10])
+    X, new = fitted_models.inputs(kernel)
+    named = fitted_models.functions(kernel) or None
+    model = fitted_models.quietly(KernelRidge(kernel, lam=0.5).fit, X, Y[:10])
     again = through(model, tmp_path, named)
     assert again.kernel_ == model.kernel_
     assert model.predict(new).tobytes() == again.predict(new).tobytes()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "kernel"), zoo.kernels(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "kernel"), fitted_models.kernels(), ids=fitted_models.name_alone)
 @pytest.mark.parametrize(
     "estimator", ["KernelRidge", "SVR", "GaussianProcessRegressor", "KernelInterpolator", "KernelMachine"]
 )
 def test_every_kernel_in_every_estimator(estimator, name, kernel, tmp_path):
     options = {"criterion": None, "noise": 0.3} if estimator == "GaussianProcessRegressor" else {}
-    X, new = zoo.inputs(kernel, 14)
-    named = zoo.functions(kernel) or None
-    model = zoo.quietly(zoo.known(estimator)(kernel, **options).fit, X, Y[:14])
+    X, new = fitted_models.inputs(kernel, 14)
+    named = fitted_models.functions(kernel) or None
+    model = fitted_models.quietly(fitted_models.known(estimator)(kernel, **options).fit, X, Y[:14])
     again = through(model, tmp_path, named)
-    zoo.assert_same_answers(model, again, new)
+    fitted_models.assert_same_answers(model, again, new)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
@@ -151,9 +153,9 @@ def test_precision_and_memory_order(dtype, order, mapped, tmp_path):
     inputs = np.array(np.round(8 * X), dtype=dtype, order=order)
     targets = np.array(np.stack([Y, Y**2], axis=1), order=order)
     for model in (KernelRidge(Gaussian(9.0)), KernelInterpolator(Gaussian(9.0))):
-        again = through(zoo.quietly(model.fit, inputs, targets), tmp_path, mmap=mapped)
+        again = through(fitted_models.quietly(model.fit, inputs, targets), tmp_path, mmap=mapped)
         assert same(model, again, {})
-        zoo.assert_same_answers(model, again, NEW)
+        fitted_models.assert_same_answers(model, again, NEW)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "dict"])
@@ -189,11 +191,11 @@ def test_a_precomputed_kernel_does_not_store_its_matrix(tmp_path):
 
 @pytest.mark.parametrize("name", sorted(mercer.compat.__all__))
 def test_compat(name, tmp_path):
-    two, three = zoo.data()[2:4]
+    two, three = fitted_models.data()[2:4]
     for target in (two, three) if name.endswith("Classifier") else (Y,):
-        model = zoo.quietly(zoo.compat(name)().fit, X, target)
+        model = fitted_models.quietly(fitted_models.compat(name)().fit, X, target)
         again = through(model, tmp_path)
-        zoo.assert_same_answers(model, again, NEW)
+        fitted_models.assert_same_answers(model, again, NEW)
         header, arrays, body = take_apart(tmp_path / "model.mercer")
         header["objects"][-1][2]["n_features_in_"] = 3  # the model itself is the last object
         if "Classifier" not in name:
@@ -203,9 +205,11 @@ def test_compat(name, tmp_path):
 
 @pytest.mark.parametrize("multi_class", ["one_vs_rest", "one_vs_one"])
 def test_compat_with_several_classes(multi_class, tmp_path):
-    model = zoo.quietly(zoo.compat("GaussianProcessClassifier")(multi_class=multi_class).fit, X, zoo.data()[3])
+    model = fitted_models.quietly(
+        fitted_models.compat("GaussianProcessClassifier")(multi_class=multi_class).fit, X, fitted_models.data()[3]
+    )
     again = through(model, tmp_path)
-    zoo.assert_same_answers(model, again, NEW)
+    fitted_models.assert_same_answers(model, again, NEW)
     assert again.kernel_ == model.kernel_
 
 
@@ -213,28 +217,28 @@ def test_compat_with_several_classes(multi_class, tmp_path):
 @pytest.mark.parametrize("name", ["SVR", "NuSVR", "KernelRidge"])
 def test_compat_on_sparse_rows(name, shape, tmp_path):
     rows = sparse.random_array(shape, density=0.4, rng=np.random.default_rng(0), format="csr")
-    model = zoo.quietly(zoo.compat(name)(kernel="rbf").fit, rows, np.arange(float(shape[0])))
-    zoo.assert_same_answers(model, through(model, tmp_path), rows)
+    model = fitted_models.quietly(fitted_models.compat(name)(kernel="rbf").fit, rows, np.arange(float(shape[0])))
+    fitted_models.assert_same_answers(model, through(model, tmp_path), rows)
 
 
 def test_compat_with_a_function_of_rows(tmp_path):
-    model = zoo.quietly(mercer.compat.SVR(kernel=gram).fit, X, Y)
+    model = fitted_models.quietly(mercer.compat.SVR(kernel=gram).fit, X, Y)
     again = through(model, tmp_path, {"gram": gram})
-    zoo.assert_same_answers(model, again, NEW)
+    fitted_models.assert_same_answers(model, again, NEW)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "bool"])
 @pytest.mark.parametrize("name", sorted(mercer.compat.__all__))
 def test_compat_in_every_precision(name, dtype, tmp_path):
     rows, new = (np.round(4 * A).astype(dtype) for A in (X, NEW))
-    target = zoo.data()[2] if name.endswith("Classifier") else Y
+    target = fitted_models.data()[2] if name.endswith("Classifier") else Y
     options = {"alpha": 0.1} if name.endswith("Regressor") else {}
-    model = zoo.quietly(zoo.compat(name)(**options).fit, rows, target)
-    zoo.assert_same_answers(model, through(model, tmp_path), new)
+    model = fitted_models.quietly(fitted_models.compat(name)(**options).fit, rows, target)
+    fitted_models.assert_same_answers(model, through(model, tmp_path), new)
 
 
 def test_long_doubles_are_refused_with_what_to_do(tmp_path):
-    model = zoo.compat("KernelRidge")().fit(X.astype(np.longdouble), Y)
+    model = fitted_models.compat("KernelRidge")().fit(X.astype(np.longdouble), Y)
     same = np.dtype(np.longdouble).itemsize == 8  # on some machines it is float64
     with nullcontext() if same else pytest.raises(ModelFileError, match="cast it to float64"):
         model.save(tmp_path / "a")
@@ -278,13 +282,13 @@ def test_which_metadata_are_asked_for(model, tmp_path):
 
 def test_table_models(tmp_path):
     polars = pytest.importorskip("polars")
-    table_model = zoo.known("TableModel", "mercer.tabular")
+    table_model = fitted_models.known("TableModel", "mercer.tabular")
     columns = {"age": X[:, 0], "site": ["Bern", "Turin", "Oslo"] * 8, "dose": [None, *X[1:, 1]], "y": Y}
     frame = polars.DataFrame(columns)
-    model = zoo.quietly(table_model(KernelRidge(criterion=mercer.selection.LOO()), target="y").fit, frame)
+    model = fitted_models.quietly(table_model(KernelRidge(criterion=mercer.selection.LOO()), target="y").fit, frame)
     again = through(model, tmp_path)
     new = frame.drop("y").head(5)
-    assert zoo.quietly(model.predict, new).tobytes() == zoo.quietly(again.predict, new).tobytes()
+    assert fitted_models.quietly(model.predict, new).tobytes() == fitted_models.quietly(again.predict, new).tobytes()
     assert again.notes_ == model.notes_
     assert files.read_header(tmp_path / "model.mercer")["kernel"] == repr(model.estimator_.kernel_)
     header, arrays, body = take_apart(tmp_path / "model.mercer")
@@ -296,8 +300,8 @@ def test_table_models(tmp_path):
 def test_what_was_shared_is_shared_again(tmp_path):
     model = MODELS["ridge weights"]()
     again = through(model, tmp_path)
-    assert model.state()["rows"].X is model.points_
-    assert again.state()["rows"].X is again.points_
+    assert model.state()["fitted"].rows.X is model.points_
+    assert again.state()["fitted"].rows.X is again.points_
     chosen = through(MODELS["ridge list"](), tmp_path)
     assert any(one is chosen.selection_ for one in chosen.selection_.candidates)
 
@@ -321,7 +325,7 @@ def test_a_loaded_model_goes_on(tmp_path):
 def test_pickle_works_before_and_after(name, tmp_path):
     model = MODELS[name]()
     for one in (model, through(model, tmp_path, mmap=True)):
-        assert zoo.answers(pickle.loads(pickle.dumps(one)), NEW) == zoo.answers(model, NEW)
+        assert fitted_models.answers(pickle.loads(pickle.dumps(one)), NEW) == fitted_models.answers(model, NEW)
 
 
 def test_awkward_values_of_parameters(tmp_path):
@@ -433,7 +437,7 @@ OBJECTS = {
 @pytest.mark.parametrize("name", OBJECTS)
 def test_objects_by_name_after_a_copy(name, tmp_path):
     phi = OBJECTS[name](2.0)
-    model = zoo.quietly(KernelRidge(FeatureMap(phi)).fit, X, Y)
+    model = fitted_models.quietly(KernelRidge(FeatureMap(phi)).fit, X, Y)
     assert model.kernel_.phi is not phi
     model.save(tmp_path / "a", names={"phi": phi})
     again = mercer.load(tmp_path / "a", names={"phi": phi})
@@ -444,7 +448,7 @@ def test_objects_by_name_after_a_copy(name, tmp_path):
 
 def test_objects_that_only_look_alike(tmp_path):
     plain = Plain()
-    model = zoo.quietly(KernelRidge(FeatureMap(plain)).fit, X, Y)
+    model = fitted_models.quietly(KernelRidge(FeatureMap(plain)).fit, X, Y)
     model.save(tmp_path / "a", names={"phi": plain})
     with pytest.raises(ModelFileError, match="Give it a name"):
         model.save(tmp_path / "b", names={"phi": np.sin})
@@ -488,7 +492,7 @@ def test_functions_are_refused_and_named(kernel, text, tmp_path):
     ids=["function", "object", "class", "kernel"],
 )
 def test_functions_and_classes_by_name(kernel, names, tmp_path):
-    model = zoo.quietly(KernelRidge(kernel).fit, X, Y)
+    model = fitted_models.quietly(KernelRidge(kernel).fit, X, Y)
     path = tmp_path / "model.mercer"
     model.save(path, names=names)
     again = mercer.load(path, names={**names, "other": max})

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer
-from files import zoo
-from files.forge import put_together, take_apart
+from files import fitted_models
+from files.handmade_files import put_together, take_apart
 from mercer import KernelRidge, files
 from mercer._state import check, check_vectors
 from mercer.estimators._base import KernelRegressor
@@ -14,8 +14,8 @@ from mercer.files._encode import expression
 from mercer.kernels import Gaussian, Linear, Matern, Spectrum
 from mercer.solvers import Cholesky
 
-X, Y, *_ = zoo.data()
-NEW = zoo.data(5, seed=1)[0]
+X, Y, *_ = fitted_models.data()
+NEW = fitted_models.data(5, seed=1)[0]
 
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -78,9 +78,9 @@ def test_vectors():
 
 
 # ------------------------------------------------------------------------------------------------ kernels
-@pytest.mark.parametrize(("name", "kernel"), zoo.kernels(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "kernel"), fitted_models.kernels(), ids=fitted_models.name_alone)
 def test_every_kernel_comes_back_the_same(name, kernel, tmp_path):
-    named = zoo.functions(kernel)
+    named = fitted_models.functions(kernel)
     files.save(kernel, tmp_path / "a", names=named)
     again = mercer.load(tmp_path / "a", names=named)
     assert again == kernel

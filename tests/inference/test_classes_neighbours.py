@@ -49,8 +49,8 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
 
 
 def test_neighbours_are_doubled_while_rows_left_out_gain(rng, monkeypatch):
-    monkeypatch.setattr("mercer.gram.neighbours.FIRST", 8)
-    monkeypatch.setattr("mercer.gram.neighbours.MOST", 32)
+    monkeypatch.setattr("mercer.approximate.neighbours.FIRST", 8)
+    monkeypatch.setattr("mercer.approximate.neighbours.MOST", 32)
     X = rng.uniform(-2, 2, (300, 2))
     smooth = np.sin(2 * X[:, 0]) + X[:, 1] > 0
     options = {"criterion": None, "approximation": Neighbours()}

@@ -6,10 +6,10 @@ import pytest
 import mercer
 from mercer import Fourier, GaussianProcessRegressor, Landmarks, Neighbours
 from mercer._clock import Clock
+from mercer.approximate.neighbours_state import NeighbourState, enough_neighbours
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.neighbours_kept import KeptNeighbours, enough_neighbours
 from mercer.kernels import Exponential, Gaussian, Matern32, Precomputed, Spectrum
 from mercer.selection import LOO, Evidence
 
@@ -203,12 +203,14 @@ def test_recalibration_leaves_rows_left_out_as_they_would_be_again(rng, landmark
     rows = Rows(X, np.sin(X[:, :1]) + 0.2 * rng.standard_normal((300, 1)), trend=constant)
     basis = None if landmarks is None else (X[:landmarks], np.linalg.cholesky(Matern32(2.0)(X[:landmarks])))
     f = NeighbourPosterior.fit(1.0 * Matern32(2.0), rows, 0.04, 20, 0, Evidence(), basis)
-    there = KeptNeighbours.of(f, 0, True).rescaled(f.rescaled(2.5 * Matern32(2.0), 2.5), 2.5)
+    options = {"flat": True, "precisions": False, "how": Neighbours(), "plan": None}
+    there = NeighbourState.of(f, 0, **options).rescaled(f.rescaled(2.5 * Matern32(2.0), 2.5), 2.5)
     basis = None if basis is None else (basis[0], basis[1] * np.sqrt(2.5))
-    again = KeptNeighbours.of(NeighbourPosterior.fit(2.5 * Matern32(2.0), rows, 0.1, 20, 0, Evidence(), basis), 0, True)
+    once_more = NeighbourPosterior.fit(2.5 * Matern32(2.0), rows, 0.1, 20, 0, Evidence(), basis)
+    again = NeighbourState.of(once_more, 0, **options)
     np.testing.assert_allclose(there.residuals, again.residuals, atol=1e-9)
     np.testing.assert_allclose(there.variance, again.variance, rtol=1e-9)
-    assert there.report["log_density_of_half"] == pytest.approx(again.report["log_density_of_half"], abs=1e-9)
+    assert there.certificate["log_density_of_half"] == pytest.approx(again.certificate["log_density_of_half"], abs=1e-9)
     new = rng.uniform(0, 10, (5, 2))
     for a, b in zip(there.posterior.moments(new), again.posterior.moments(new), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer import KernelRidge
 from mercer.kernels import (
     Gaussian,

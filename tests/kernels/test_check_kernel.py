@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer.kernels import FeatureMap, Gaussian, Kernel, Linear, Matern52, Pairwise, Radial
 from mercer.kernels.prepared import Prepared
 from mercer.testing import check_kernel

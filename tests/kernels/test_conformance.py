@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mercer.kernels
-from contract import assert_passes
-from kernel_examples import examples, sample
+from check_assertions import assert_passes
+from examples_of_every_kernel import examples, sample
 from mercer import _tiles
 from mercer.kernels import Constant, Exponential, Gaussian, Kernel, Linear, Matern32, Periodic
 from mercer.kernels.parse import kernel_classes

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from kernel_examples import random_graphs
+from examples_of_every_kernel import random_graphs
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import EdgeHistogram, Graph, RandomWalk, ShortestPath, Spectrum, VertexHistogram, WeisfeilerLehman
 from mercer.kernels.objects.collection import Objects

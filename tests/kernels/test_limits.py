@@ -76,7 +76,7 @@ def test_the_largest_values_themselves_work():
     ids=["Spectrum", "Gappy", "WeightedDegree"],
 )
 def test_a_forged_file_is_refused_on_loading(kernel, forged, tmp_path):
-    from files.forge import put_together, take_apart
+    from files.handmade_files import put_together, take_apart
 
     path = tmp_path / "m.mercer"
     mercer.KernelRidge(kernel).fit(["ACG", "AAC", "GTT"], [0.0, 1.0, 2.0]).save(path)
@@ -90,7 +90,7 @@ def test_a_forged_file_is_refused_on_loading(kernel, forged, tmp_path):
 
 
 def test_a_graph_of_nodes_that_are_not_there_is_refused_on_loading(tmp_path):
-    from files.forge import put_together, take_apart
+    from files.handmade_files import put_together, take_apart
 
     path = tmp_path / "m.mercer"
     graphs = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 3)]]

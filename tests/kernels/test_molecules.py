@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from kernel_examples import random_strings, sample
+from examples_of_every_kernel import random_strings, sample
 from mercer import GaussianProcessRegressor, KernelRidge, load
 from mercer.kernels import AtomEnvironments, Gaussian, Linear, MinMax, Spectrum, Tanimoto, TanimotoOf, parse_kernel
 from mercer.kernels.objects.molecules import SparseRows

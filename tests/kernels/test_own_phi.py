@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer import KernelRidge, _native
 from mercer.dual import _store, working_set
 from mercer.gram import DenseGram, ScaledGram, TiledGram, apply

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contract import assert_passes
-from kernel_examples import sample
+from check_assertions import assert_passes
+from examples_of_every_kernel import sample
 from mercer.kernels import (
     BagMean,
     BestMatch,

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from kernel_examples import random_strings, sample
+from examples_of_every_kernel import random_strings, sample
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels import (

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer.kernels import (
     Categorical,
     Columns,

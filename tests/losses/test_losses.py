@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer import losses
 from mercer.losses import BY_NAME, Absolute, Expectile, Huber, Logistic, Loss, Poisson, Quantile, Squared
 from mercer.losses.base import as_dual

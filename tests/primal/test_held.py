@@ -16,8 +16,9 @@ from mercer.sources import Arrays
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr("mercer.estimators._large.SUBSET", 150)
-    monkeypatch.setattr("mercer.estimators._large_machine.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks_process.SUBSET", 150)
+    monkeypatch.setattr("mercer.approximate.landmarks_machine.SUBSET", 150)
 
 
 def quiet(model, *arguments):
@@ -114,7 +115,7 @@ def test_what_cannot_be_held_out(rng):
     with pytest.raises(ValueError, match="checkpoint=. are for the squared loss"):
         KernelMachine(Gaussian(1.0), "huber", approximation=Landmarks(10, checkpoint="sums")).fit(X, y)
     for other in (KernelMachine(Gaussian(1.0), "huber"), GaussianProcessRegressor(Gaussian(1.0))):
-        with pytest.raises(ValueError, match="solve=True. is for KernelRidge"):
+        with pytest.raises(ValueError, match="solve=True.* is for KernelRidge"):
             other.set_params(approximation=Landmarks(10, solve=True)).fit(X, y)
     with pytest.raises(ValueError, match="or rows held out"):
         model.predict_interval(X, method="split")

@@ -24,10 +24,9 @@ from mercer.primal.remainder import refine
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import speed
-from mercer.solvers.normal import NormalEquations, add_square, landmark_factor
+from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources import Arrays
-from mercer.sources.checkpoint import Checkpoint
 
 
 def problem(rng, n=400, d=2, t=1, noise=0.2):
@@ -259,7 +258,7 @@ def test_criteria_choose_lam_on_all_rows(rng):
 
 
 def test_hyper_parameters_come_from_a_subset_and_all_rows(rng, monkeypatch):
-    monkeypatch.setattr("mercer.estimators._large.SUBSET", 500)
+    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 500)
     X, Y = problem(rng, 4000)
     model = KernelRidge(Gaussian(5.0), criterion=LOO(), approximation=Landmarks(256)).fit(X, Y[:, 0])
     assert 0.2 < model.kernel_.length_scale < 2.0
@@ -383,54 +382,51 @@ def test_a_checkpoint_is_removed_when_the_fit_is_done(rng, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-KILLED = """
-    import os, signal, sys, warnings
+READ = """
+    import itertools, os, signal, sys, warnings
     import numpy as np
-    import mercer.sources.checkpoint as file
+    import polars as pl
+    import mercer.sources.checkpoint
     from mercer import KernelRidge, Landmarks
     from mercer.kernels import Gaussian
 
-    written, left, file.EVERY = file.Checkpoint.save, [int(sys.argv[3])], 0.0
+    mercer.sources.checkpoint.EVERY = 0.0  # seconds between two writings
+    path, checkpoint, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    data, read = np.load(path), itertools.count(1)
 
-    def save(self, *what):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        written(self, *what)
+    def batches():
+        for i in range(0, len(data["y"]), 500):
+            if next(read) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            rows = slice(i, i + 500)
+            yield pl.DataFrame({"a": data["X"][rows, 0], "b": data["X"][rows, 1], "y": data["y"][rows]})
 
-    file.Checkpoint.save = save
     warnings.simplefilter("ignore")
-    data = np.load(sys.argv[1])
-    how = Landmarks(checkpoint=sys.argv[2])
-    KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how).fit(data["X"], data["y"])
+    how = Landmarks(checkpoint=checkpoint)
+    model = KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how).fit(batches, "y")
+    print(next(read) - 1, len(model.fit_report_["stages"]), model.lam_.hex(), model.dual_coef_.tobytes().hex())
 """
 
 
-def test_a_whole_fit_that_was_killed_goes_on_and_ends_with_the_same_bits(rng, tmp_path, monkeypatch):
+def test_a_whole_fit_that_was_killed_goes_on_and_ends_with_the_same_bits(rng, tmp_path):
+    """The rows come from a function that counts its batches, and kills the process at one of them."""
     X = rng.uniform(-1, 1, (5000, 2))
     y = np.sin(9 * X[:, 0]) * np.cos(8 * X[:, 1]) + 0.1 * rng.standard_normal(5000)
     np.savez(tmp_path / "rows.npz", X=X, y=y)
 
-    def fit(checkpoint):
-        how = Landmarks(checkpoint=checkpoint)
-        return quiet(KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how), X, y)
+    def fit(name, last=0):
+        command = [sys.executable, "-c", textwrap.dedent(READ), tmp_path / "rows.npz", tmp_path / name, last]
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        assert done.returncode == (-signal.SIGKILL if last else 0), done.stderr
+        return done.stdout.split()
 
-    taken, load, passes = [], Checkpoint.load, tmp_path / "sums"
-    monkeypatch.setattr(Checkpoint, "load", lambda self, mark: taken.append(load(self, mark)) or taken[-1])
-    monkeypatch.setattr(Checkpoint, "save", lambda self, *what: taken.append("saved"))
-    monkeypatch.setattr("mercer.sources.checkpoint.EVERY", 0.0)
-    whole = fit(tmp_path / "other")
-    saves = taken.count("saved")
-    assert len(whole.fit_report_["stages"]) > 1 and saves >= 6
-    code = [sys.executable, "-c", textwrap.dedent(KILLED), tmp_path / "rows.npz", passes]
-    code.append(str(rng.integers(saves // 2, saves)))
-    assert subprocess.run(list(map(str, code)), check=False).returncode == -signal.SIGKILL
+    batches, stages, *whole = fit("other")
+    assert int(stages) > 1
+    fit("sums", int(rng.integers(int(batches) // 2, int(batches))))
     assert list(tmp_path.glob("sums.*"))
-    taken.clear()
-    again = fit(passes)
-    assert any(one not in (None, "saved") for one in taken)
-    np.testing.assert_array_equal(again.dual_coef_, whole.dual_coef_)
-    assert again.lam_ == whole.lam_ and not list(tmp_path.glob("sums.*"))
+    fewer, _, *again = fit("sums")
+    assert int(fewer) < int(batches)
+    assert again == whole and not list(tmp_path.glob("sums.*"))
 
 
 # ---------------------------------------------------------------------------------------------- the plan
@@ -477,7 +473,7 @@ def switch(model, solver, low=1200, high=9000):
 def test_just_below_and_above_a_switch_of_the_plan_fits_agree(rng, monkeypatch, slower, options, solver):
     real = speed.rates()
     monkeypatch.setattr("mercer.solvers.plan_class.rates", lambda: speed.Rates(*(rate / slower for rate in real)))
-    for module in ("solvers.plan_landmarks", "estimators._base") if not options else ():
+    for module in ("solvers.plan_landmarks", "approximate.base") if not options else ():
         monkeypatch.setattr(f"mercer.{module}.LEAST", 1500)
     model = KernelRidge(Gaussian(0.7), lam=0.1, **options)
     n = switch(model, solver)
@@ -499,3 +495,14 @@ def test_a_flat_kernel_with_a_tiny_lambda_gets_the_landmarks_it_needs(rng):
     model = KernelRidge(kernel, 1e-8, approximation=Landmarks()).fit(X, y)
     assert np.sqrt(np.mean((model.predict(X) - exact) ** 2)) < 1e-3
     assert model.fit_report_["approximation"]["verdict"] != "not enough landmarks"
+
+
+@pytest.mark.parametrize(("m", "first"), [(1, 0), (1, 1), (7, 3), (64, 64), (129, 128), (300, 0), (300, 128)])
+def test_a_square_between_two_factors(m, first, rng):
+    A, L = rng.standard_normal((m, m + 5)), np.tril(rng.standard_normal((m, m))) / m + np.eye(m)
+    G, rest = A @ A.T, np.eye(m)
+    rest[first:, first:] = L[first:, first:]
+    found = between(np.tril(G), L, first)  # what lies above the diagonal is not read
+    inverse = np.linalg.inv(rest)
+    np.testing.assert_allclose(found, inverse @ G @ inverse.T, atol=1e-11 * np.abs(G).max())
+    np.testing.assert_array_equal(found, found.T)

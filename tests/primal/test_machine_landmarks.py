@@ -11,6 +11,7 @@ from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, Hinge, Huber, Logistic, Poisson, Quantile, Squared, SquaredHinge
 from mercer.primal import smooth
+from mercer.primal.lbfgs import descend
 from mercer.primal.rounded import Rounded
 
 SMOOTH = [Squared(), Huber(0.2), Poisson(), Logistic(), SquaredHinge()]
@@ -69,6 +70,28 @@ def test_a_tiny_lambda_reaches_the_minimum(lam, rng):
                 theta, value = there, now
                 break
     assert model.objective_ == pytest.approx(value, rel=2e-5)
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_step_that_leads_nowhere_is_said_at_once(most):
+    class Kink:  # |θ|, whose slope is that of a line through the kink: no step along it goes down
+        def evaluate(self, theta, hessians):
+            return np.abs(theta).sum(axis=0), np.ones(theta.shape)
+
+    class Far:
+        def solve(self, B):
+            return 1e9 * B
+
+    theta, value, _, steps, status = descend(Kink(), np.zeros((1, 1)), Far(), tol=1e-6, max_iter=most)
+    assert (theta, value, steps, status) == (0.0, 0.0, 1, "stalled")
+
+
+def test_a_tiny_lambda_ends_whatever_newtons_steps_round_to():
+    rng = np.random.default_rng(1)  # the first step at which nothing is raised leads too far
+    X, y = data(Logistic(), rng, 1500)
+    how = Landmarks(choose=X[:60])
+    model = quiet(KernelMachine(Gaussian(1.0), loss="logistic", lam=1e-8, approximation=how), X, y)
+    assert model.fit_report_["status"] == "converged" and model.objective_ < 250
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Quantile([0.1, 0.9]), Hinge()], ids=repr)

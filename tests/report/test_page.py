@@ -14,7 +14,7 @@ from mercer.report import Findings, charts, collect, page, render, svg, write
 from mercer.report._html import number
 from mercer.report.charts import find_ticks
 from mercer.report.page import ORDER
-from pages import Tree
+from page_elements import Tree
 
 
 @pytest.fixture(scope="module")

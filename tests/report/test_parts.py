@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge, StackedKernels
+from mercer._clock import Clock
 from mercer.kernels import Categorical, Gaussian, Linear, Periodic, Spectrum, Table
 from mercer.report import collect, render
+from mercer.selection.judging import beside, fair_folds, least_seconds
 
 
 def page_of(found):
@@ -324,3 +326,22 @@ def test_parts_are_left_out_where_time_is_up_and_where_there_is_one(rng):
     assert late["selection"]["moves"] == [] and "parts of the kernel" in str(late["data"])
     one = GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None).fit(X, X[:, 1])
     assert collect(one, X, X[:, 1])["selection"]["moves"] == []
+
+
+def test_importance_of_a_page_that_has_no_time_is_told_from_few_rows_in_few_calls(rng):
+    X = rng.standard_normal((400, 60))
+    y = 3 * X[:, 7] + X[:, 3] + 0.1 * rng.standard_normal(400)
+    model, calls = KernelRidge(Gaussian(20.0), 0.1).fit(X, y), []
+    predict = model.predict
+    model.predict = lambda *given, **asked: calls.append(len(given[0])) or predict(*given, **asked)
+    inputs = collect(model, X, y, time_budget=0)["rows"]["inputs"]
+    assert inputs[0] == "x8"
+    assert sum(calls) < 5000 and len(calls) < 30  # 60 columns, each with all the rows that there is time for else
+
+
+def test_simple_models_that_would_outlast_the_time_are_not_begun(rng):
+    X, y = rng.standard_normal((4000, 30)), rng.integers(0, 9, 4000)
+    assert least_seconds("boosted trees", 4000, 30, 9) > 1.0 > least_seconds("boosted trees", 4000, 30, 0)
+    found = beside(X, y, True, fair_folds(y, True), clock=Clock(0.2))
+    assert "boosted trees" not in [name for name, _ in found]
+    assert found[0][0] == "commonest class"

@@ -22,7 +22,7 @@ from mercer.report import collect, render
 from mercer.report._html import number, percent
 from mercer.selection import LOO, nested_cv
 from mercer.selection.judging import quietly
-from pages import Tree
+from page_elements import Tree
 
 SILENT = {"style", "script", "code", "pre", "title"}
 FIXED = {0, 1, 2, 3, 4, 5, 10, 20, 80, 90, 95, 100, 500, 3000, 1000}  # of explanations, such as "95 of 100"

@@ -1,7 +1,5 @@
 """The descent: minima with and without bounds, the Hessian, and against L-BFGS-B."""
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -196,14 +194,34 @@ def test_a_hessian_that_is_too_steep_does_not_end_a_descent_on_a_slope(rng):
     assert np.abs(end.gradient).max() <= descent.STEEP * tolerance
 
 
-def test_steps_grow_while_they_keep_what_they_promise(rng):
-    level = bowl(rng)
-    start = descent.begin(level, level.c + [1.0, 0.0, 0.0], WIDE, level.A)
-    assert start.radius == descent.FIRST
-    half = descent.begin(level, level.c + [0.5, 0.0, 0.0], WIDE)
-    d, gain = level.c - start.z, start.value
-    assert descent._radius(start, half, d, gain) == 0.5  # cut short: no further than that
-    there = descent.begin(level, level.c, WIDE)
-    far = replace(start, z=level.c + [1.4, 0.0, 0.0], value=10.0)
-    assert descent._radius(far, there, level.c - far.z, 10.0) == 2.8
-    assert descent._radius(far, there, level.c - far.z, 30.0) == descent.FIRST  # a third of the promise
+class Recorded(Bowl):
+    """A round bowl that remembers where it was asked."""
+
+    def __init__(self, bad=None):
+        super().__init__(np.eye(3), np.zeros(3), bad=bad)
+        self.places = []
+
+    def _evaluate(self, z, gradient):
+        self.places.append(z.copy())
+        if self.bad is not None and self.bad(z):
+            return np.nan, np.zeros(3)
+        return 0.5 * float(z @ z), z
+
+
+def test_steps_grow_while_they_keep_what_they_promise():
+    level = Recorded()
+    descent.descend(level, descent.begin(level, np.full(3, 10.0), WIDE, np.eye(3)), WIDE, 1e-8)
+    steps = np.linalg.norm(np.diff(level.places, axis=0), axis=1)
+    assert (np.diff(steps[:-1]) >= -1e-6).all()  # but for the last one, which arrives
+    assert steps.max() > 1.5 * steps[0]
+    assert_allclose(level.places[-1], 0.0, atol=1e-6)
+
+
+def test_a_step_that_was_cut_short_is_followed_by_none_that_is_longer():
+    start = np.full(3, 10.0)
+    level = Recorded(bad=lambda z: np.linalg.norm(z - start) > 1.0)
+    descent.descend(level, descent.begin(level, start, WIDE, np.eye(3)), WIDE, 1e-3)
+    tried = np.linalg.norm(np.array(level.places) - start, axis=1)
+    first = int(np.flatnonzero((0 < tried) & (tried <= 1.0))[0])  # the first that is taken, after others that fail
+    assert first > 1
+    assert np.linalg.norm(level.places[first + 1] - level.places[first]) <= tried[first] + 1e-9

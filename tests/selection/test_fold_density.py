@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer import GaussianProcessRegressor
 from mercer.gram import DenseGram
 from mercer.kernels import Gaussian

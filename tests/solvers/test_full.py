@@ -6,7 +6,7 @@ import pytest
 import mercer
 from mercer import KernelRidge, Landmarks
 from mercer._clock import FOREVER, Clock
-from mercer.estimators._large_full import lam_of_all
+from mercer.approximate.full import lam_of_all
 from mercer.gram import Rows, ScaledGram, TiledGram
 from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
@@ -119,7 +119,7 @@ def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
     rough = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     smooth = both(Matern32(1.5), 0.5, X, y)[1].fit_report_["approximation"]
     assert (rough["method"], smooth["method"]) == ("blocks", "conjugate gradients")
-    monkeypatch.setattr("mercer.estimators._large_full.ROUGH", np.inf)
+    monkeypatch.setattr("mercer.approximate.full.ROUGH", np.inf)
     other = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     assert other["verdict"] == rough["verdict"] == "solved" and rough["passes"] < other["passes"]
     monkeypatch.undo()
@@ -147,7 +147,7 @@ def test_auto_solves_for_all_rows_where_that_ends_in_time(data, monkeypatch):
     X, y = data[0][:700], data[1][:700]
     for name, value in (("LEAST", 100), ("PATIENCE", 1e-9), ("BEFOREHAND", 60)):
         monkeypatch.setattr(f"mercer.solvers.plan_landmarks.{name}", value)
-    monkeypatch.setattr("mercer.estimators._base.LEAST", 100)
+    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
     model = KernelRidge(Matern32(1.5), 0.05)
     assert mercer.plan(model, X, y).solver == "all rows" and "all rows at once" in str(mercer.plan(model, X, y))
     assert model.fit(X, y).fit_report_["approximation"]["verdict"] == "solved"

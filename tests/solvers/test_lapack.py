@@ -16,7 +16,7 @@ from mercer import _native
 from mercer._threads import one_blas_thread
 from mercer.solvers.engine import blocks, lapack
 from mercer.solvers.engine.blas import MAX_ORDER, blas
-from solvers.plain import gaussian
+from solvers.plain_gram import gaussian
 
 DTYPES = [np.float64, np.float32]
 B, R = lapack.BLOCK, lapack.ROWS
@@ -175,11 +175,11 @@ def test_a_narrow_kernel_leaves_no_subnormal_number(rng):
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
 def test_threads_of_our_own_give_the_same_answer(workers, rng, monkeypatch):
-    n = 3 * B + 17
+    """Orders at which a thread is worth waking: the answer of one thread, and that of the definition."""
+    n = 6 * B + 17
     A = positive_definite(n, np.float64, rng)
-    monkeypatch.setattr(blocks, "threads", lambda: workers)
     monkeypatch.setattr("mercer._threads.threads", lambda: workers)
-    monkeypatch.setattr(blocks, "WORTH", 1.0)
+    monkeypatch.setattr(blocks, "threads", lambda: workers)
     L = factored(A)
     assert_allclose(np.tril(L) @ np.tril(L).T, A, rtol=1e-6, atol=1e-11 * n)
     assert_allclose(lapack.inverse_from_lower(L) @ A, np.eye(n), rtol=1e-6, atol=1e-11)

@@ -13,7 +13,7 @@ from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWar
 from mercer.solvers import CG, Cholesky, Mixed, Solver, Spectral
 from mercer.solvers.engine.lapack import cholesky_lower
 from mercer.solvers.factoring import Probe, smallest_eigenvalue
-from solvers.plain import PlainGram, gaussian, well_conditioned
+from solvers.plain_gram import PlainGram, gaussian, well_conditioned
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -383,7 +383,7 @@ def test_cg_is_repeatable(rng):
 # --------------------------------------------------------------------------------------- memory
 @pytest.mark.parametrize("solver", FULL, **NAMES)
 def test_nothing_is_allocated_where_it_does_not_fit(solver, monkeypatch):
-    from solvers.plain import HugeGram
+    from solvers.plain_gram import HugeGram
 
     monkeypatch.setattr(_machine, "available_memory", lambda: _machine.Memory(10**9, "a test"))
     with pytest.raises(NotEnoughMemory, match=r"1\.0 GB is available \(a test\)"):

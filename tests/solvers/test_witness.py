@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.solvers.witness import negative_witness
-from solvers.plain import PlainGram, gaussian, well_conditioned
+from solvers.plain_gram import PlainGram, gaussian, well_conditioned
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

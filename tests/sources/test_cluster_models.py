@@ -28,9 +28,9 @@ def data():
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Hyper-parameters are chosen on few rows, and with few landmarks."""
-    for place, rows in (("_large", 150), ("_large_machine", 100)):
-        monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", rows)
-    monkeypatch.setattr("mercer.estimators._large_process.CLIMBED", 300)
+    for place, rows in (("landmarks", 150), ("landmarks_process", 150), ("landmarks_machine", 100)):
+        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", rows)
+    monkeypatch.setattr("mercer.approximate.landmarks_process.CLIMBED", 300)
 
 
 def arrays(X, y, w):

@@ -26,8 +26,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
     monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
-    for place in ("_large", "_large_machine"):
-        monkeypatch.setattr(f"mercer.estimators.{place}.SUBSET", 200)
+    for place in ("landmarks", "landmarks_process", "landmarks_machine"):
+        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
     rng = np.random.default_rng(0)
     x, site = rng.uniform(-2, 2, N), rng.choice(["dry", "wet"], N)
     y = np.sin(2 * x) + (site == "wet") + 0.3 * rng.standard_normal(N)

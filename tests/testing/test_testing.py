@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contract import assert_passes
+from check_assertions import assert_passes
 from mercer.gram import DenseGram, ScaledGram, TiledGram
 from mercer.kernels import Gaussian
 from mercer.selection import GCV, LOO, Evidence, KFold

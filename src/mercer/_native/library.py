@@ -76,11 +76,11 @@ def wanted():
     return os.environ.get("MERCER_NATIVE", "")
 
 
-def address(array):
-    """The address of the first entry."""
-    if array.flags.carray:  # in C order and open to writing: a tenth of the time
-        return ctypes.addressof(NOTHING.from_buffer(array))
-    return array.__array_interface__["data"][0]
+def address(array, first=0):
+    """The address of an entry of the first row, as a C function takes it."""
+    if array.flags.carray and array.size:  # in C order and open to writing: a tenth of the time
+        return NOTHING.from_buffer(array, first * array.itemsize)
+    return array.__array_interface__["data"][0] + first * array.itemsize
 
 
 def stride(array):

@@ -33,11 +33,12 @@ class PairLoops:
     def radial(self, code, A, Bt, first, largest, out, shape=1.0):
         """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows."""
         (m, d), n = A.shape, out.shape[1]
-        place = address(Bt) + first * Bt.itemsize
         failed = self._radial[A.dtype](
-            code, shape, m, d, n, address(A), stride(A), place, stride(Bt), largest, address(out), stride(out)
-        )
-        _check(failed, code)
+            code, shape, m, d, n, address(A), A.strides[0] // A.itemsize, address(Bt, first),
+            Bt.strides[0] // Bt.itemsize, largest, address(out), out.strides[0] // out.itemsize,
+        )  # fmt: skip
+        if failed:
+            _refuse(code)
 
     def radial_from_product(self, code, G, aa, bb, A, B, near, largest, shape=1.0):
         """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences.
@@ -49,17 +50,19 @@ class PairLoops:
             code, shape, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest,
         )  # fmt: skip
-        _check(failed, code)
+        if failed:
+            _refuse(code)
 
     def radial_contract(self, code, A, Bt, first, W, largest, sums, shape=1.0):
         """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns (Σ W φ, Σ W ∂φ/∂α)."""
         W, work, totals = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(2)
-        place = address(Bt) + first * Bt.itemsize
         failed = self._radial_contract[A.dtype](
-            code, shape, *A.shape, W.shape[1], address(A), stride(A), place, stride(Bt), address(W), stride(W), largest,
-            address(work), address(sums), address(totals),
+            code, shape, *A.shape, W.shape[1], address(A), A.strides[0] // A.itemsize, address(Bt, first),
+            Bt.strides[0] // Bt.itemsize, address(W), W.strides[0] // W.itemsize, largest, address(work), address(sums),
+            address(totals),
         )  # fmt: skip
-        _check(failed, code)
+        if failed:
+            _refuse(code)
         return float(totals[0]), float(totals[1])
 
     def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums, shape=1.0):
@@ -75,26 +78,29 @@ class PairLoops:
             address(B), stride(B), near, largest, address(W), stride(W), address(work), address(rows),
             address(columns), address(sums), address(totals),
         )  # fmt: skip
-        _check(failed, code)
+        if failed:
+            _refuse(code)
         return float(totals[0]), float(totals[1])
 
     def anova(self, code, A, Bt, first, strength, whole, out):
         """out[i, j] = whole · ∏ₖ (1 + aφ(|aᵢₖ − b₍first₊ⱼ₎ₖ|)), a the strength."""
         failed = self._anova[A.dtype](
-            code, *A.shape, out.shape[1], address(A), stride(A), address(Bt) + first * Bt.itemsize, stride(Bt),
+            code, *A.shape, out.shape[1], address(A), stride(A), address(Bt, first), stride(Bt),
             strength, whole, address(out), stride(out),
         )  # fmt: skip
-        _check(failed, code)
+        if failed:
+            _refuse(code)
 
     def anova_contract(self, code, A, Bt, first, W, strength, sums):
         """(Σ V, Σ V Σₖ aφₖ/fₖ) with V = W ∘ ∏ₖ fₖ, fₖ = 1 + aφₖ; sums[k] += Σ V (−a u φ′)/fₖ."""
         W, totals = by_rows(W), np.zeros(2)
         work = np.empty(ANOVA_STRIP * (A.shape[1] + 1), dtype=A.dtype)
         failed = self._anova_contract[A.dtype](
-            code, *A.shape, W.shape[1], address(A), stride(A), address(Bt) + first * Bt.itemsize, stride(Bt),
+            code, *A.shape, W.shape[1], address(A), stride(A), address(Bt, first), stride(Bt),
             address(W), stride(W), strength, address(work), address(sums), address(totals),
         )  # fmt: skip
-        _check(failed, code)
+        if failed:
+            _refuse(code)
         return float(totals[0]), float(totals[1])
 
     def laplacian(self, A, Bt, out):
@@ -112,7 +118,6 @@ class PairLoops:
         )
 
 
-def _check(failed, code):
+def _refuse(code):
     """Raise for a code that no loop has."""
-    if failed:
-        raise ValueError(f"no φ has the code {code}; expected one of {sorted([RAW, *CODES.values()])}.")
+    raise ValueError(f"no φ has the code {code}; expected one of {sorted([RAW, *CODES.values()])}.")

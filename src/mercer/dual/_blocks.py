@@ -13,10 +13,10 @@ from mercer import _native
 from mercer._threads import threads
 from mercer.solvers.speed import rates
 
-WHOLE = 3072  # rows up to which all of a stored K is one block
+WHOLE = 1500  # rows up to which all of a stored K is one block
 WORK = 5e8  # multiplications of the pairs between two looks at the clock
 COST = 10.0  # multiplications in the time that an entry takes in a step of a pair
-BLOCK = (1024, WHOLE)  # rows of a block, least and most: twice the free ones in between
+BLOCK = (512, 3072)  # rows of a block, least and most: twice the free ones in between
 INNER = 0.1  # a block is solved to this share of the violation
 STEPS = 20  # steps in a block, per row
 SLOWER, DOUBLE = 1.2, 2.0  # than the last: the next round; and the last product, whose entries are in float64

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer import _native, _threads
 from mercer._machine import gigabytes, within
-from mercer.dual._blocks import WHOLE, Effort
+from mercer.dual._blocks import BLOCK, Effort
 from mercer.dual._programme import Programme
 from mercer.dual._search import Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
@@ -22,9 +22,10 @@ from mercer.gram import DenseGram
 from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
 from mercer.solvers.small import threads_for
 
-QUICK = 4096  # rows up to which K is stored at once, whatever the kernel
+QUICK = 1500  # rows up to which K is stored at once, whatever the kernel
 PAYS = 12_000  # rows up to which storing it for several solutions pays, however quick the kernel is
 REFINE = 12  # times the gradient is computed afresh in float64
+ALONE = 1500  # rows up to which one thread does it all: a second one takes longer to start than it saves
 INSIDE = 8192  # rows up to which an interior-point method may come to help
 
 
@@ -76,8 +77,8 @@ def solve(
         violation = programme.violation(*programme.slopes(a, g))
         if violation <= tol:
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
-    waiting = _threads.waiting_threads() if K.n > _threads.NO_THREAD else _threads.ALONE
-    with waiting, threads_for(K.n):  # asked for once: each of a hundred short pieces would ask again
+    few = K.n <= ALONE
+    with _threads.one_thread() if few else _threads.waiting_threads(), _threads.ALONE if few else threads_for(K.n):
         store, stored = _store(K, tol, memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
@@ -159,7 +160,7 @@ def _store(K, tol, memory):
         M = dense(K, dtype)
         return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
     room = SHARE * within(memory).bytes
-    capacity = int(min(n, max((room - 4.0 * WHOLE**2) / (4.0 * n), 64)))
+    capacity = int(min(n, max((room - 4.0 * BLOCK[1] ** 2) / (4.0 * n), 64)))
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
@@ -174,6 +175,6 @@ def _dtype(n, tol, memory):
     room = np.inf if free is None else SHARE * free
     fine = n <= EXACT or tol < FINE
     for dtype, wanted in ((np.float64, fine), (np.float32, True)):
-        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, WHOLE) ** 2) <= room:
+        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, BLOCK[1]) ** 2) <= room:
             return dtype
     return None

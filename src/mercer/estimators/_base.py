@@ -4,6 +4,7 @@
 """
 
 import inspect
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,32 +12,31 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import diagnostics
 from mercer._state import check, check_vectors
-from mercer._warn import warn
+from mercer.approximate.base import Approximation, choose, is_splitter
+from mercer.approximate.fitted import Fitted
+from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_diagonal, check_X_y, seed_of
-from mercer.gram import Landmarks, apply, take
+from mercer.estimators.validation import check_X_y, over_partitions, seed_of
+from mercer.gram import apply, take
 from mercer.gram.groundwork import Trend, make_trend
 from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
-from mercer.selection.priors import LogNormal, Priors
+from mercer.selection.result import reporter
 from mercer.selection.search import search_rows
-from mercer.selection.search.starts import median_heuristic
 from mercer.solvers import Solver
-from mercer.solvers.plan_landmarks import LEAST
-from mercer.sources.lazily import over_partitions
+from mercer.sources import as_source
 
 WORDS = {"loo": LOO, "gcv": GCV, "evidence": Evidence, "kfold": KFold, "lcurve": LCurve, "discrepancy": Discrepancy}
-FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
+TRENDS = ("constant", "linear", "a basis")  # what ``trend`` may be, where all of these can
 CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
     "optimize": [StrOptions({"all", "lam", "kernel"})],
     "solver": [StrOptions({"auto", "cholesky", "mixed", "spectral", "cg"}), Solver],
     "prior": [StrOptions({"auto"}), dict, callable, None],
-    "approximation": [StrOptions({"auto"}), Landmarks, None],
+    "approximation": [StrOptions({"auto"}), Approximation, None],
     "merge": ["boolean"],
     "starts": [COUNT],
     "max_iter": [COUNT],
@@ -51,19 +51,6 @@ def constraints(init, **own):
     """{parameter of an ``__init__``: what it may be, as scikit-learn reads it}: its own, or what it is everywhere."""
     names = [name for name in inspect.signature(init).parameters if name != "self"]
     return {name: own.get(name, CONSTRAINTS.get(name, "no_validation")) for name in names}
-
-
-def check_kernel(kernel, X):
-    """Refuse a kernel that overflows on the data, and one that is not positive semi-definite there."""
-    check_diagonal(np.asarray(kernel.diag(X), dtype=float), X, kernel)
-    if not kernel.psd:
-        diagnostics.require_psd(kernel, X)
-
-
-def kept(kernel, points, instead):
-    """Refuse to go on where a kernel, such as `Precomputed`, has kept nothing by which K could be made again."""
-    if not np.isfinite(np.asarray(kernel.diag(points), dtype=float)).all():
-        raise ValueError(f"{kernel!r} keeps no matrix of the training rows, so {instead}.")
 
 
 def given_kernels(estimator, auto=False, X=()):
@@ -81,22 +68,12 @@ def given_kernels(estimator, auto=False, X=()):
     return [clone(as_kernel(Matern32() if one is None else one), safe=False) for one in given]
 
 
-def settled_kernels(estimator, kernels, rows, default):
-    """The kernels, or ``default`` of the rows where none was given; each checked on them."""
-    none = (estimator.kernel is None or automatic(estimator.kernel)) and rows.d is not None
-    found = [default(rows.X, rows.weight)] if none else kernels
-    for kernel in found:
-        check_kernel(kernel, rows.X)
-    return found
-
-
-def conventions(lam, n):
-    """λ of K + λI in the other conventions of the lectures.
-
-    ``lam_over_n``: λ′ of K + Nλ′I (004) and of K/N + λ′I (002); ``C``: the box 1/(2Nλ′) of the support vector
-    dual (004); ``noise_variance``: σ² of a Gaussian process (000, 001).
-    """
-    return {"lam": lam, "lam_over_n": lam / n, "C": 1.0 / (2.0 * lam) if lam > 0 else np.inf, "noise_variance": lam}
+def resolved_kernel(estimator, kernel, rows):
+    """The kernel, or the default of the rows where none was given; checked on them."""
+    if (estimator.kernel is None or automatic(estimator.kernel)) and rows.d is not None:
+        kernel = default_kernel(rows.X, rows.weight)
+    check_kernel(kernel, rows.X)
+    return kernel
 
 
 def pairwise_tags(estimator, tags):
@@ -130,26 +107,32 @@ def automatic(kernel):
 
 def unless_given(estimator, word):
     """``criterion``; the word where neither it nor λ is given, or the kernel is searched for: that has to be chosen."""
-    unasked = estimator.criterion is None and (estimator.lam is None or automatic(estimator.kernel))
-    return word if unasked else estimator.criterion
+    default = estimator.criterion is None and (estimator.lam is None or automatic(estimator.kernel))
+    return word if default else estimator.criterion
 
 
-def too_few(estimator, rows):
-    """Whether λ = 1 stays because nobody has asked, and there are too few rows to choose by; said in a warning."""
-    few = (
-        estimator.criterion is None
-        and estimator.lam is None
-        and not automatic(estimator.kernel)
-        and len(rows.index) < max(rows.q + 2, 3)
-    )
-    if few:
-        warn(f"{len(rows.index)} rows are too few to choose lam by: it is 1. Give lam.", UserWarning)
-    return few
+def common(estimator):
+    """What every `Problem` is told of an estimator."""
+    names = estimator.__dict__.get("feature_names_in_")
+    return {
+        "approximation": estimator.approximation, "memory": estimator.memory, "time_budget": estimator.time_budget,
+        "optimize": estimator.optimize, "asked": estimator.criterion is not None, "clock": estimator._clock,
+        "automatic": automatic(estimator.kernel), "several": isinstance(estimator.kernel, list | tuple),
+        "seed": seed_of(estimator.random_state), "names": None if names is None else list(names),
+        "report": reporter(estimator),
+    }  # fmt: skip
 
 
-def is_splitter(criterion):
-    """Whether it is one of scikit-learn's: it splits, and knows how often."""
-    return hasattr(criterion, "get_n_splits") and not isinstance(criterion, type)
+def read(estimator, X, y, sample_weight):
+    """`Source` of data that are read, and whether y is one column; the columns are noted on the estimator."""
+    source = as_source(X, y, sample_weight)
+    for name in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(name, None)
+    if source.d is not None:
+        estimator.n_features_in_ = source.d
+    if source.columns:
+        estimator.feature_names_in_ = np.array(source.columns, dtype=object)
+    return source, source.t == 1 and not isinstance(y, list | tuple) and np.ndim(y) < 2
 
 
 def as_rule(estimator, y=None, *, own=True, words=None):
@@ -178,7 +161,7 @@ def as_rule(estimator, y=None, *, own=True, words=None):
 
 
 def chosen(estimator, kernels, rows, rule, solver, lam, **options):
-    """The `SearchResult` of a rule on rows, told where it is unsure: which kernel and λ, as ``optimize`` asks."""
+    """The `SearchResult` of a rule on rows, with a warning where it is unsure."""
     found = search_rows(
         kernels,
         rows,
@@ -190,11 +173,6 @@ def chosen(estimator, kernels, rows, rule, solver, lam, **options):
         random_state=seed_of(estimator.random_state),
         **{"fixed_lam": estimator.optimize == "kernel", **options},
     )
-    return told(estimator, found)
-
-
-def told(estimator, found):
-    """The `SearchResult`, with a warning where it is unsure; one that nobody has asked for keeps it."""
     return found if estimator.criterion is None else found.warn()
 
 
@@ -214,10 +192,25 @@ def _as_groups(splitter, y):
     return GroupKFold(group)
 
 
-def approximates(estimator, n):
-    """Whether a fit of n rows may be an approximation: asked for, or "auto" with many rows or a limit to the time."""
-    how = estimator.approximation
-    return how is not None and (not isinstance(how, str) or n >= LEAST or estimator.time_budget is not None)
+class Approximated(KernelEstimator):
+    """A model that is fitted by an `Approximation`: it makes a `Problem`, and publishes what was learnt."""
+
+    _fitted: Fitted | None = None  # what the last fit has learnt
+
+    def _fit_problem(self, problem):
+        """Choose the approximation, search, fit, and publish what was learnt."""
+        self._fitted = None  # that of an earlier fit
+        approximation, self.plan_ = choose(problem)
+        problem = replace(problem, plan=self.plan_)
+        self._publish(approximation.fit(problem, approximation.search(problem)))
+
+    def _publish(self, fitted):
+        """Set what a fit has learnt, and say it in the report."""
+        self._fitted, self.plan_ = fitted, fitted.plan or self.plan_
+        vars(self).update(fitted.attributes())
+        if fitted.result is not None:
+            self.selection_ = fitted.result
+        self.fit_report_.update(fitted.report())
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -262,14 +255,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _trend(self, X, weight):
         """The `Trend` of the rows that count, or None."""
-        trend = named_trend(self, ("constant", "linear", "a basis"))
+        trend = named_trend(self, TRENDS)
         return make_trend(trend, X if weight is None else take(X, np.flatnonzero(weight > 0)))
-
-    def _set_trend(self, trend, b):
-        """Keep b of the trend, of shape (q, t); returned is what is the same for every x."""
-        self.trend_coef_ = b if trend is None else trend.natural(b)
-        self._slopes = None if trend is None or trend.plain else (trend, b)
-        return b[0] if b.size and self._slopes is None else np.zeros(0)
 
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""
@@ -306,34 +293,3 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             trend, b = self._slopes
             f += np.sum(trend(X)[:, :, None] * b, axis=1)
         return f
-
-
-def latent_kernel(X, weight):
-    """1.0 · Matérn-3/2 with one length scale for each column of X, at the median distances: the prior of a process.
-
-    The bounds of a length scale are those of the kernel, moved along where the columns are in other units.
-    """
-    d = X.shape[1]
-    anywhere = Matern32(1.0 if d == 1 else np.ones(d), length_scale_bounds=(1e-300, 1e300))
-    found = median_heuristic(anywhere, X, weight).length_scale
-    near = np.all((np.asarray(found) > 1e-2) & (np.asarray(found) < 1e2))
-    bounds = None if near else np.multiply.outer(np.atleast_1d(found), (1e-5, 1e5))
-    return 1.0 * Matern32(found, length_scale_bounds=bounds)
-
-
-def default_prior(kernel):
-    """log ℓⱼ ~ N(log of where it begins, 3²): few rows do not send a length that they cannot see to its bound."""
-    begun = zip(kernel.names, np.exp(kernel.theta), strict=True)
-    return Priors({name: LogNormal(float(value), FAR) for name, value in begun})
-
-
-def default_kernel(X, weight):
-    """Matérn-3/2 with ℓⱼ = √d · sd(xⱼ): one unit of distance is the spread of the data, in any unit of measurement."""
-    d = X.shape[1]
-    largest = np.abs(X).max(axis=0, initial=0.0)
-    scale = np.where(largest > 0, largest, 1.0)
-    U = X / scale  # so that squares of huge columns stay finite
-    sd = scale * np.sqrt(np.average((U - np.average(U, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
-    sd[~(sd > 1e-12 * largest)] = 1.0  # a constant column has no scale
-    ell = np.sqrt(d) * sd
-    return Matern32(float(ell[0]) if d == 1 else ell)

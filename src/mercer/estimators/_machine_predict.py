@@ -8,13 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer._cached import cached_property
-from mercer.estimators._base import KernelRegressor
-from mercer.estimators._machine_search import left_out_decision, refuse_left_out
-from mercer.estimators.validation import check_method, predicts_numbers
+from mercer.approximate.lam_path import left_out_decision, refuse_left_out
+from mercer.estimators._base import Approximated, KernelRegressor
+from mercer.estimators.validation import check_method, over_partitions, predicts_numbers
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted
-from mercer.sources.lazily import over_partitions
 
 CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 
@@ -40,7 +39,7 @@ def _has_probabilities(self):
     return True
 
 
-class FittedMachine(KernelRegressor):
+class FittedMachine(Approximated, KernelRegressor):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b of each column, read as the loss says: what prediction needs is declared here."""
 
     loss: Loss | str

@@ -1,63 +1,30 @@
 """What a Gaussian process says after a fit: an estimator that asks its posterior."""
 
-import copy
 from abc import abstractmethod
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators import _large_process as process
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators.validation import check_more_rows, check_removed, generator, shared_noise
-from mercer.inference.mixture import PosteriorMixture
+from mercer.estimators.validation import check_more_rows, check_removed, generator, over_partitions, shared_noise
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
-from mercer.inference.regression import RegressionPosterior
-from mercer.solvers import choose
-from mercer.solvers.fitted import left_out
-from mercer.sources.lazily import over_partitions
 from mercer.uncertainty.objections import warn_of_wrong_deviations
 
 
 class PosteriorEstimator(LinearEstimator):
-    """A model whose answers are those of a `RegressionPosterior` or a `PosteriorMixture`, which ``_fit`` sets both."""
+    """A model whose answers at new inputs are those of a `Posterior`."""
 
-    state_fields = LinearEstimator.state_fields | {
-        "posterior": RegressionPosterior, "mixture": (PosteriorMixture, None)}  # fmt: skip
     probabilistic, decomposes = True, True
 
     @property
     def correlated(self):
         """Whether there are covariances of predictions: neighbours give each input a posterior of its own."""
-        return "neighbours_" not in self.__dict__ or not self.neighbours_.posterior.local
-
-    _posterior: RegressionPosterior
-    _mixture: PosteriorMixture | None
-
-    @abstractmethod
-    def _publish(self, flat, precisions):
-        """Set the public attributes from the posterior; ``precisions`` if each row has a noise variance of its own."""
+        return self._fitted is None or self._fitted.posterior.correlated
 
     @abstractmethod
     def _prior_model(self, X):
         """(kernel, X, noise variance) before a fit."""
-
-    def _limits(self, rows):
-        """What a plan is told beside the size."""
-        return {"memory": self.memory, "targets": rows.t, "inverse": True}
-
-    def state(self):
-        """{name: value} of the parameters and of all that was learnt: what a file keeps."""
-        own = {"posterior": self._posterior, "mixture": self._mixture} if "_rows" in self.__dict__ else {}
-        return super().state() | own
-
-    def _restore(self, state):
-        if "posterior" in state:
-            self._posterior, self._mixture = state.pop("posterior"), state.pop("mixture")
-            every, shape = [self._posterior, *(self._mixture.posteriors if self._mixture else [])], state["rows"].shape
-            if {one.rows.shape for one in every} != {shape}:
-                raise ValueError(f"{type(self).__name__}.posterior is not that of its rows, of shape {shape}.")
-        super()._restore(state)
 
     # ---------------------------------------------------------------------- at new inputs
     @over_partitions
@@ -86,8 +53,8 @@ class PosteriorEstimator(LinearEstimator):
             raise ValueError("ask for return_std or return_cov, not for both: the std is in the diagonal of the cov.")
         X = self._new_rows(X)
         if not (return_std or return_cov):
-            return self._shaped(self._process().mean(X))
-        found, noise = self._moments(X, return_cov), noise_at(noisy, self._process().lam, len(X))
+            return self._shaped(self._fitted.posterior.mean(X))
+        found, noise = self._moments(X, return_cov), noise_at(noisy, self._fitted.posterior.lam, len(X))
         return found.mean, found.latent_cov + np.diag(noise) if return_cov else noisy_std(found.latent_std, noise)
 
     def posterior(self, X, cov=False):
@@ -116,19 +83,11 @@ class PosteriorEstimator(LinearEstimator):
         check_is_fitted(self)
         return self._moments(self._new_rows(X), cov)
 
-    def _process(self):
-        """What predictions are asked of: the posterior, or that of all draws of the hyper-parameters."""
-        if "landmark_posterior_" in self.__dict__:
-            return self.landmark_posterior_
-        if "neighbours_" in self.__dict__:
-            return self.neighbours_.posterior
-        return self._posterior if self._mixture is None else self._mixture
-
     def _moments(self, X, cov):
         """The `PosteriorMoments` at checked inputs."""
-        f = self._process()
+        f = self._fitted.posterior
         found, C = f.covariance(X) if cov else (f.moments(X), None)
-        return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._flat, C)
+        return found.warn(self.lam_).with_noise(noise_at(True, f.lam, len(X)), self._fitted.flat, C)
 
     @over_partitions
     def predict_interval(self, X, coverage=0.9, *, method="auto", noisy=True, **options):
@@ -160,7 +119,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> model.predict_interval([[0.0]], 0.9).shape
         (1, 2)
         """
-        if method == "auto" and noisy is True and self._calibrates(coverage):
+        if method == "auto" and noisy is True and self._asked().calibrates(coverage):
             method, options = "conformal", {"normalise": True} | options
         if method not in ("auto", "gaussian"):
             if noisy is not True:
@@ -170,7 +129,7 @@ class PosteriorEstimator(LinearEstimator):
             raise TypeError(f'method="gaussian" takes no {", ".join(options)}.')
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
-        if noisy is True and self._some_rows() is None and self._mixture is None:
+        if noisy is True and self._fitted.states_errors:
             warn_of_wrong_deviations(self, coverage, self.__dict__.setdefault("_objections", {}))
         mean, std = self.predict(X, return_std=True, noisy=noisy)
         reach = float(ndtri((1.0 + coverage) / 2.0)) * (std[:, None] if std.ndim < mean.ndim else std)
@@ -229,12 +188,12 @@ class PosteriorEstimator(LinearEstimator):
         (50, 3)
         """
         rng = generator(random_state)
-        if not {"_posterior", "landmark_posterior_", "neighbours_"} & set(self.__dict__):
+        if self._fitted is None:
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
             return draw(np.zeros((len(X), 1)), C, n_samples, rng, noise_at(noisy, noise, len(X)))[:, 0]
-        found = self._process().sample(self._new_rows(X), n_samples, rng, noisy)
-        return found[:, 0] if self._flat else found
+        found = self._fitted.posterior.sample(self._new_rows(X), n_samples, rng, noisy)
+        return found[:, 0] if self._fitted.flat else found
 
     def decompose(self, X):
         """f = f₁ + f₂ + … + trend: the posterior of each additive part of the kernel; the means sum to the mean.
@@ -258,9 +217,9 @@ class PosteriorEstimator(LinearEstimator):
         >>> [part.name for part in model.decompose(X)]
         ['Gaussian(0.5)', 'Linear()', 'trend']
         """
-        self._refuse_if_approximate("the posterior of each part")
-        kernels = [(one,) for one in self._posterior.kernel.additive_parts()] + [()] * bool(self._posterior.rows.q)
-        found = zip(kernels, self._process().parts(self._new_rows(X)), strict=True)
+        self._needs_all_rows("the posterior of each part")
+        kernels = [(one,) for one in self.kernel_.additive_parts()] + [()] * bool(self._fitted.rows.q)
+        found = zip(kernels, self._fitted.posterior.parts(self._new_rows(X)), strict=True)
         parts = ((own, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for own, one in found)
         return [Part(repr(*own) if own else "trend", mean, std, own) for own, mean, std in parts]
 
@@ -286,11 +245,11 @@ class PosteriorEstimator(LinearEstimator):
         >>> model.derivative([[5.0]])[0].round(4)
         array([[3.]])
         """
-        self._refuse_if_approximate("the derivative")
+        self._needs_all_rows("the derivative")
         X = self._new_rows(X)
         if not (isinstance(X, np.ndarray) and X.ndim == 2):
             raise TypeError(f"{self.kernel_!r} reads objects, which have no derivative.")
-        slopes = self._process().slopes(X)
+        slopes = self._fitted.posterior.slopes(X)
         return self._shaped(slopes.d_mean), self._per_row(slopes.d_std, 2)
 
     def _per_row(self, values, axes):
@@ -324,17 +283,15 @@ class PosteriorEstimator(LinearEstimator):
         >>> bool(np.allclose(grown, model.fit(X, y).predict(X), rtol=1e-9))
         True
         """
-        check_is_fitted(self)
+        fitted = self._asked()
         if noise is not None and np.ndim(self.noise_) == 0:
             raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
-        if "landmarks_" in self.__dict__:
-            return self._take_over(process.changed(self, X, y, sample_weight, 1.0))
         X = self._new_rows(X)
-        y, weight = check_more_rows(X, y, sample_weight, self._rows.t)
+        y, weight = check_more_rows(X, y, sample_weight, fitted.targets)
         if noise is not None:
             shared, relative = shared_noise(np.broadcast_to(noise, len(y)), len(y), "noise")
             weight = weight * (self.lam_ / shared) * relative
-        return self._change(self._rows.extended(X, y, weight, self.merge), np.arange(self._rows.n))
+        return self._become(fitted.extended(X, y, weight, self.merge))
 
     def forget(self, index, y=None, sample_weight=None):
         """Remove rows at the same hyper-parameters: exact, O(n²) for each row, equal to a new fit.
@@ -361,39 +318,20 @@ class PosteriorEstimator(LinearEstimator):
         >>> bool(np.allclose(fewer, model.fit(X[[0, 3, 4, 5]], y[[0, 3, 4, 5]]).predict(X), rtol=1e-9))
         True
         """
-        check_is_fitted(self)
-        if "landmarks_" in self.__dict__:
-            return self._take_over(process.changed(self, index, y, sample_weight, -1.0))
+        fitted = self._asked()
+        if fitted.rows is None:
+            if y is None:
+                raise ValueError("a fit on landmarks keeps no rows: forget(X, y) takes those away that are given.")
+            X = self._new_rows(index)
+            return self._become(fitted.reduced(X, *check_more_rows(X, y, sample_weight, fitted.targets)))
         if y is not None:
             raise ValueError("forget(X, y) is for landmarks; this fit keeps its rows: give their index.")
-        gone = check_removed(index, self._rows.given)
-        if gone[self._rows.used].all():
+        gone = check_removed(index, fitted.rows.given)
+        if gone[fitted.rows.used].all():
             raise ValueError("forget would leave no row.")
-        return self._change(*self._rows.without(gone))
-
-    def _change(self, rows, points):
-        """Take over other rows, all or nothing; ``points`` of those of now are the first ones of them."""
-        if "neighbours_" in self.__dict__:
-            return self._take_over(process.local.changed(self, rows))
-        fitted, solver = copy.copy(self), choose("cholesky", rows.n, rows.d, **self._limits(rows))[0]
-        fitted._posterior, afresh = self._posterior.changed(rows, points, solver)
-        fitted._mixture = None if self._mixture is None else self._mixture.changed(rows, points, solver)[0]
-        fitted._publish(self._flat, np.ndim(self.noise_) == 1)
-        said = {"log_marginal_likelihood": fitted.log_marginal_likelihood_value_, **rows.counts()}
-        fitted.fit_report_ = self.fit_report_.after_change(said, fitted._inverse().info if afresh else None)
-        return self._take_over(fitted)
-
-    def _inverse(self):
-        return self._posterior.inverse
-
-    def _left_out(self):
-        check_is_fitted(self)
-        if self._left is None:
-            self._left = left_out(self._posterior.inverse, self._rows, self._posterior.beta)
-        return self._left
+        return self._become(fitted.without(gone))
 
     @property
     def loo_std_(self):
         """√(variance of yᵢ given the other rows), noise included: what loo_residuals_ should be in size."""
-        some = self._some_rows()
-        return self._rows.to_rows(np.sqrt(self._left_out().variance)) if some is None else some.to_rows(some.std)
+        return np.sqrt(self._asked().left_out().variance)

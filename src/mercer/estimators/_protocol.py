@@ -18,17 +18,15 @@ from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
+from mercer.approximate.base import UNASKED
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_method, check_X, held_residuals, predicts_numbers
+from mercer.estimators.validation import check_method, check_X, held_residuals, over_partitions, predicts_numbers
 from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
 from mercer.solvers.fitted import norms
 from mercer.solvers.plan import CAUTION
-from mercer.sources.lazily import over_partitions
 
-UNASKED = 30.0  # seconds of a search that nobody has asked for
-SEARCHED = 0.25  # of the time, before a fit that is not exact
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
@@ -165,17 +163,11 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         """New inputs, checked, as the kernel of the fit reads them."""
         return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
 
-    def _limit(self):
-        """The clock of the fit; half a minute where nobody has asked for a search, nor limited it."""
-        return Clock(UNASKED) if self.criterion is None and not self._clock.limited else self._clock
-
-    def _search_clock(self, share=1.0, fits=1):
-        """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
-        if not self._clock.limited:
-            return self._limit()
-        if self.plan_.landmarks or self.plan_.neighbours:
-            return self._clock.part(share * SEARCHED)
-        return self._clock.part(share, keep=CAUTION * fits * self.plan_.last)
+    def _search_clock(self):
+        """The clock of a search: what the last fit, as the plan predicts it, leaves of the time."""
+        if self._clock.limited:
+            return self._clock.part(keep=CAUTION * self.plan_.last)
+        return Clock(UNASKED) if self.criterion is None else self._clock
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""

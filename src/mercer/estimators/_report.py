@@ -28,15 +28,6 @@ class FitReport(dict):
         check(state, {"items": dict}, "FitReport")
         return cls(state["items"])
 
-    def after_change(self, said, info=None):
-        """The report once rows joined or left: what is known of them, and the ``info`` of a factor that was made anew.
-
-        Of a factor that was walked to nobody has estimated the condition or the error.
-        """
-        known = {key: value for key, value in self.items() if info or key not in ("condition", "accuracy", "residual")}
-        counted = {"updates": self.get("updates", 0) + 1, "factored_afresh": info is not None}
-        return FitReport({**known, **counted, **said, **(info or {})})
-
     def __str__(self):
         width = max((len(str(key)) for key in self), default=0) + 2
         lines = []

@@ -7,7 +7,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators._base import as_rule, chosen, constraints, conventions, named_trend
+from mercer.approximate.fitted import conventions
+from mercer.estimators._base import as_rule, chosen, constraints, named_trend
 from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram.groundwork import make_trend

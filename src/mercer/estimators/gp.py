@@ -2,27 +2,34 @@
 
 import copy
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators import _gp_hyper as hyper
-from mercer.estimators import _gp_learning as learning
-from mercer.estimators import _large_neighbours as local
-from mercer.estimators import _large_process as large
-from mercer.estimators._base import approximates, constraints, conventions, kept, latent_kernel, settled_kernels
+from mercer.approximate import hyper_posterior as hyper
+from mercer.approximate.base import choose
+from mercer.approximate.kernels import latent_kernel, refuse_without_points
+from mercer.approximate.process import (
+    NOISE,
+    ProcessProblem,
+    evidence_of,
+    has_curvature,
+    is_likelihood,
+    make_prior,
+    warn_of_units,
+)
+from mercer.estimators._base import TRENDS, as_rule, automatic, common, constraints, given_kernels, named_trend, read
 from mercer.estimators._posterior import PosteriorEstimator
-from mercer.estimators.validation import check_weight, seed_of, shared_noise
-from mercer.gram import Fourier, Landmarks, Neighbours, Rows
+from mercer.estimators.validation import check_weight, check_X, seed_of, shared_noise
 from mercer.inference.regression import RegressionPosterior
-from mercer.selection.result import ProgressSupport, best_of, reporter, with_progress
-from mercer.solvers import Cholesky, Span, choose
-from mercer.sources import Arrays
-
-SAMPLED = 0.5  # of the time, for a search that draws of the hyper-parameters follow
+from mercer.kernels import Matern32, as_kernel
+from mercer.selection import LOO
+from mercer.selection.result import ProgressSupport, with_progress
+from mercer.solvers import choose as choose_solver
+from mercer.sources import is_source
 
 
 class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
@@ -129,7 +136,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     criteria = ("evidence", "loo", "gcv", "kfold")
     has_evidence = True
-    remade = ("_deletion", "_hyper_cov", "_likelihood", "_objections")
+    remade = ("_hyper_cov", "_likelihood", "_objections")
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
 
     def __init__(
@@ -141,13 +148,12 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         __init__,
         noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
         n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
-        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, Fourier, None],
     )
 
     @property
     def interval_method(self):  # type: ignore[override]
         """What `predict_interval` does: "gaussian"; "calibrated" by neighbours or waves, on rows that were left out."""
-        return "calibrated" if "neighbours_" in self.__dict__ else "gaussian"
+        return "calibrated" if self._fitted is not None and self._fitted.calibrated else "gaussian"
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -167,100 +173,62 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        source, kernels, (X, y, sample_weight), flat = large.prepared(self, X, y, sample_weight)
+        read = not isinstance(X, np.ndarray) and is_source(X)
+        problem = (self._source_problem if read else self._row_problem)(X, y, sample_weight)
+        warn_of_units(problem.rows, problem.span)
+        if self.n_hyper_samples:
+            sizes = problem.n, problem.kernels[0], self.optimize
+            hyper.check_sampling(self.n_hyper_samples, *sizes, is_likelihood(problem.criterion), self.memory)
+        self._fit_problem(problem)
+
+    def _row_problem(self, X, y, sample_weight):
+        """The `Problem` of arrays, or of a collection."""
+        kernels, X, y, flat = self._prepare(X, y, auto=True)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
-        criterion = learning.as_criterion(self, relative is not None, y)
-        rows, kernels, span, variance = self._begun(kernels, X, y, weight, criterion)
-        kernel = kernels[0]
-        learning.warn_of_units(rows, span)
+        criterion = self._as_criterion(relative is not None, y)
+        return self._problem(criterion, kernels=tuple(kernels), lam=lam, flat=flat).on(X, y, weight)
+
+    def _source_problem(self, X, y, sample_weight):
+        """The `Problem` of data that are read: all is learnt from some rows before the passes."""
+        if np.ndim(self.noise):
+            raise ValueError(
+                "noise must be one number for data that are read; a noise for each row is a weight 1/noise."
+            )
         if self.n_hyper_samples:
-            is_likelihood = learning.is_likelihood(criterion)
-            hyper.check_sampling(self.n_hyper_samples, rows.n, kernel, self.optimize, is_likelihood, self.memory)
-        sizes = rows.n, rows.d, rows.t, len(rows.index)
-        solver, self.plan_ = self._choose(*sizes) if source is None else (None, large.plan_read(self, source))
-        if self.plan_.landmarks and source is None:  # from here on as with rows that are read
-            source = Arrays(X, y, weight)
-            some = source.take(large.some_rows(self, source))
-            rows, kernels, span, variance = self._begun(kernels, some.X, some.y, some.weight, criterion)
-            kernel = kernels[0]
-        bounds, lam = learning.noise_bounds(variance, lam), learning.NOISE * variance if lam is None else lam
-        learn = partial(self._learn, criterion=criterion, variance=variance, bounds=bounds, solver=Cholesky())
-        if self.plan_.neighbours:
-            return local.fit_neighbours(self, rows, kernels, lam, criterion, learn, bounds, flat, relative is not None)
-        if self.plan_.landmarks:
-            precisions = relative is not None
-            return large.fit_process(self, source, rows.trend, kernel, lam, criterion, learn, flat, precisions)
-        if criterion is not None:
-            kernel, lam = self._learn(kernels, rows, lam, criterion, variance, bounds, solver)
-        self._posterior, self._mixture = RegressionPosterior.fit(kernel, rows, lam, solver, span), None
-        self._publish(flat, relative is not None)
-        self._report()
-        if self.n_hyper_samples:
-            hyper.draw_posteriors(self, self._around(criterion, rows), rows, bounds, solver)
+            raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
+        from mercer.approximate.landmarks_process import some_rows  # arrays do not pay for it
 
-    def _begun(self, kernels, X, y, weight, criterion):
-        """(rows, kernels, span of the trend, variance of y beside it): what a fit begins with."""
-        with np.errstate(over="ignore"):  # of y whose squares are refused below
-            rows = Rows(X, y, weight, self._trend(X, weight), self.merge)
-        span = Span(rows.scaled(rows.H))
-        kernels = settled_kernels(self, kernels, rows, latent_kernel)
-        return rows, kernels, span, learning.variance_beside(rows, span, criterion is not None)
+        source, flat = read(self, X, y, sample_weight)
+        kernels = given_kernels(self, auto=True)
+        some = some_rows(source, seed_of(self.random_state))
+        Z = some.X
+        for kernel in kernels:
+            Z = kernel.validate(Z)
+        problem = self._problem(self._as_criterion(False, some.y), kernels=tuple(kernels), lam=self.noise, flat=flat)
+        sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
+        return replace(problem.on(Z, some.y, some.weight), source=source, **sizes)
 
-    def _choose(self, n, d, targets, rows, binding=True):
-        """(solver, plan) for n points of ``rows`` rows; what does not fit is refused before anything is allocated."""
-        criterion = learning.as_criterion(self, np.ndim(self.noise) > 0)
-        search = None if criterion is None else n if criterion.merges else rows
-        options = {"memory": self.memory, "targets": targets, "inverse": True, "search": search}
-        options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
-        exact, found = partial(choose, "cholesky", n, d, time_budget=self.time_budget, **options), None
-        if approximates(self, rows):
-            found = large.plan_process(self, criterion, lambda: exact(binding=False)[1], n, d, targets, rows)
-        if found is not None:
-            return None, found
-        (solver, plan), draws = exact(binding=binding), hyper.factors_of(self.n_hyper_samples)
-        return solver, replace(plan, memory_bytes=plan.memory_bytes + draws * 8.0 * n**2) if draws else plan
+    def _problem(self, criterion, n=1, d=None, targets=1, rows=1, **given):
+        """The `Problem` of so many points, columns, targets and rows."""
+        sizes, trend = {"n": n, "d": d, "t": targets, "count": rows}, named_trend(self, TRENDS)
+        default = latent_kernel if self.kernel is None or automatic(self.kernel) else None
+        options = {"trend": trend, "merge": self.merge, "prior": self.prior, "starts": self.starts, "default": default}
+        options |= {"n_hyper_samples": self.n_hyper_samples, "precisions": np.ndim(self.noise) > 0}
+        return ProcessProblem(**sizes, criterion=criterion, **common(self), **options, **given)
 
-    def _learn(self, kernels, rows, lam, criterion, variance, bounds, solver):
-        """(kernel, λ) as the criterion chooses them; of a list of kernels the best."""
-        learning.check_learnable(rows, self.noise, lam, self.optimize, variance)
-        options = {"starts": self.starts, "random_state": seed_of(self.random_state)}
-        options |= {"optimize": self.optimize, "start": lam, "bounds": bounds, "callback": reporter(self), "auto": self}
-        given, found = None if self.noise is None else lam, []
-        for i, k in enumerate(kernels):
-            prior = learning.make_prior(self.prior, k, rows, criterion)
-            share = (SAMPLED if self.n_hyper_samples else 1.0) / (len(kernels) - i)
-            clock = self._search_clock(share, 1 + hyper.factors_of(self.n_hyper_samples))
-            found.append(learning.learn(k, rows, given, criterion, solver, prior=prior, clock=clock, **options))
-        self.selection_ = best_of(found).warn()
-        return self.selection_.kernel, self.selection_.lam
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        lam = None if self.noise is None else float(np.min(self.noise))
+        kernels = () if automatic(self.kernel) or self.kernel is None else tuple(given_kernels(self))
+        given = {"targets": targets, "rows": n if rows is None else rows, "lam": lam, "kernels": kernels}
+        return choose(self._problem(self._as_criterion(np.ndim(self.noise) > 0), n, d, **given), binding=False)[1]
 
-    def _publish(self, flat, precisions):
-        """Set the public attributes from the posterior."""
-        f, self._left = self._posterior, None
-        self.__dict__.pop("rkhs_norm_", None)
-        self._rows, self.dual_coef_ = f.rows, f.alpha[:, 0] if flat else f.alpha
-        self._set_process(f, flat, precisions, sum(f.evidence(learning.evidence_of(precisions)).values()))
-
-    def _set_process(self, f, flat, precisions, evidence):
-        """Set what every posterior knows that keeps its rows."""
-        self.kernel_, self.lam_, self.points_ = f.kernel, f.lam, f.rows.X
-        self.noise_ = f.rows.to_rows(f.lam / f.rows.row_weight) if precisions else f.lam
-        plain = self._set_trend(f.rows.trend, f.b)
-        if plain.size:
-            self.intercept_ = float(plain[0]) if flat else plain
-        self.trend_centre_ = None if f.rows.trend is None else f.rows.trend.centre
-        self.point_index_ = f.rows.point_index()
-        self.regularization_, self.log_marginal_likelihood_value_ = conventions(f.lam, f.rows.total), float(evidence)
-
-    def _report(self):
-        """Fill ``fit_report_``."""
-        said = {"kernel": repr(self.kernel_), "noise": self.lam_, **self._rows.counts()}
-        said |= {"log_marginal_likelihood": self.log_marginal_likelihood_value_, "reasons": list(self.plan_.reasons)}
-        said |= {"memory_predicted": self.plan_.memory_bytes, **self._posterior.inverse.info}
-        self.fit_report_.update(said)
+    def _as_criterion(self, precisions, y=None):
+        """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
+        found = as_rule(self, y, words={"loo": lambda: LOO("log_density")})
+        return found.with_precisions() if precisions and found is not None else found
 
     def _given_lam(self):
         return self.noise
@@ -271,7 +239,15 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def _prior_model(self, X):
         self._validate_params()
-        return learning.prior_model(copy.copy(self), X)  # a copy, which learns the columns: self stays as it was
+        unfitted = copy.copy(self)  # which learns the columns: self stays as it was
+        if self.kernel is None or automatic(self.kernel):
+            X = check_X(unfitted, X, reset=True, kernel=Matern32())
+            kernel = latent_kernel(X, None)
+        else:
+            kernel = clone(as_kernel(self.kernel), safe=False)
+            X = kernel.validate(check_X(unfitted, X, reset=True, kernel=kernel))
+        noise = NOISE * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
+        return kernel, X, noise
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
     def evidence_terms(self, theta=None):
@@ -298,12 +274,14 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         >>> {name: round(value, 4) for name, value in model.evidence_terms().items()}  # K̃ = 2
         {'fidelity': -1.0, 'complexity': -0.3466, 'constant': -0.9189}
         """
-        self._refuse_if_approximate("log p(y) term by term")
-        f = self._posterior
-        if theta is not None:
-            (kernel, lam), rows = hyper.checked(self.kernel_, theta), self._with_values()
-            f = RegressionPosterior.fit(kernel, rows, lam, choose("cholesky", rows.n, **self._limits(rows))[0])
-        return f.evidence(learning.evidence_of(np.ndim(self.noise_) > 0))
+        self._needs_all_rows("log p(y) term by term")
+        evidence = evidence_of(np.ndim(self.noise_) > 0)
+        if theta is None:
+            return self._fitted.evidence_terms(evidence)
+        rows, (kernel, lam) = self._with_values(), hyper.checked(self.kernel_, theta)
+        options = {"memory": self.memory, "targets": rows.t, "inverse": True}
+        solver = choose_solver("cholesky", rows.n, **options)[0]
+        return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):
         """log p(y | θ) = log N(y; Hb, K + σ²I), restricted where there is a trend, and its gradient.
@@ -335,15 +313,18 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
-        around = hyper.likelihood(
-            self,
-            self._with_values(),
-            self.lam_ or float(theta is not None),
-            learning.evidence_of(np.ndim(self.noise_) > 0),
-        )
+        around = self._likelihood_around(self.lam_ or float(theta is not None))
         z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
+
+    def _likelihood_around(self, lam):
+        """The `HyperPosterior` of the evidence; what was made before is used: an optimiser of the user's asks again."""
+        rows, known = self._with_values(), self.__dict__.get("_likelihood")
+        if known is None or known.rows is not rows or (known.lam > 0) != (lam > 0):
+            evidence = evidence_of(np.ndim(self.noise_) > 0)
+            known = self._likelihood = hyper.HyperPosterior(self.kernel_, rows, lam, evidence)
+        return known
 
     @property
     def hyper_std_(self):
@@ -357,20 +338,21 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
         check_is_fitted(self)
         if "_hyper_cov" not in self.__dict__:
-            criterion = learning.as_criterion(self, np.ndim(self.noise_) == 1, self._rows.row_y)
+            rows = self._with_values()
+            criterion = self._as_criterion(np.ndim(self.noise_) == 1, rows.row_y)
             size = self.kernel_.n_theta + 1
             self._hyper_cov = np.full((size, size), np.nan)
-            if criterion is not None and learning.has_curvature(criterion, self.selection_):
-                self._hyper_cov = self._around(criterion, self._with_values()).covariance(self.selection_.at_bound)
+            if criterion is not None and has_curvature(criterion, self.selection_):
+                self._hyper_cov = self._around(criterion, rows).covariance(self.selection_.at_bound)
         return self._hyper_cov.copy()
 
     def _around(self, criterion, rows):
         """The posterior of the hyper-parameters around those of the fit."""
-        prior = learning.make_prior(self.prior, self.kernel_, rows, criterion)
+        prior = make_prior(self.prior, self.kernel_, rows, criterion)
         return hyper.HyperPosterior(self.kernel_, rows, self.lam_, criterion, self.optimize, prior)
 
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them, and they are solved for exactly."""
-        self._refuse_if_approximate("log p(y) at other hyper-parameters, and their errors,")
-        kept(self.kernel_, self.points_, "only the value of the fit is known")
-        return self._rows
+        self._needs_all_rows("log p(y) at other hyper-parameters, and their errors,")
+        refuse_without_points(self.kernel_, self.points_, "only the value of the fit is known")
+        return self._fitted.rows

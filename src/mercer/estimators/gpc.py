@@ -1,6 +1,6 @@
 """GaussianProcessClassifier: a Gaussian process behind a link, its integral done in one of four ways."""
 
-from functools import partial
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,24 +8,24 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.approximate.base import choose
+from mercer.approximate.classes import ClassProblem
+from mercer.approximate.fitted import Fitted
+from mercer.approximate.kernels import latent_kernel
+from mercer.approximate.labels import number_labels
 from mercer.estimators import _base as base
-from mercer.estimators._gpc_fit import class_model, joint_averaging, known_mean, learnt, plan_classes, warn_of_fit
-from mercer.estimators._labels import check_labels, number_labels
-from mercer.estimators._large_classes import fit_classes, plan_large
+from mercer.estimators._labels import check_labels
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_weight, check_X
-from mercer.gram import Neighbours, Rows, TiledGram, take
-from mercer.gram.landmarks import Landmarks
-from mercer.inference.classes import ClassModel, ClassPosterior
-from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.estimators.validation import check_weight, check_X, over_partitions
+from mercer.gram import Rows, TiledGram, take
+from mercer.inference.temperature import tempered
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.result import ProgressSupport, with_progress
-from mercer.sources.lazily import over_partitions
 
 BLOCK = 1024  # new rows at once
 
 
-class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approximated):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
 
     Parameters
@@ -61,9 +61,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         With "mcmc": draws of each of four chains.
     temperature : {"auto"} or bool, default="auto"
         Whether probabilities are raised to the power 1/T and normalised, with T learnt on ``loo_probabilities_`` (and
-        a standard normal prior on log T); by neighbours and on landmarks on some rows left out. "auto" does so with a
-        softmax of several classes, for which Laplace's approximation is too cautious, and with what stands for it by
-        neighbours and on landmarks: one class against the rest, normalised, which is so too.
+        a standard normal prior on log T), or on some rows left out by neighbours and on landmarks. "auto" does so with
+        a softmax of several classes, which is too cautious, as is one class against the rest where it stands for it.
     averaging : {"mean_field", "joint"}, default="mean_field"
         How the softmax of several classes is averaged over f: by a formula with the variance of each class, or by
         4096 points in the joint distribution, which takes far longer. For other models the integral is exact.
@@ -129,10 +128,14 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
 
     criteria = ("evidence",)
 
+    state_fields = {**KernelEstimator.state_fields, "fitted": Fitted}
+    state_extras = {"fitted": "_fitted"}
+    state_version = 3  # the first kept all factors, the second the parts of a fit one by one
+
     @property
     def has_evidence(self):
         """Whether log p(y) is known: not by neighbours, each of which has its own, nor on landmarks."""
-        return not {"neighbours_", "landmark_classes_"} & set(self.__dict__)
+        return self._fitted is None or self._fitted.exact
 
     @property
     def leaves_out(self):
@@ -155,7 +158,6 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         n_samples=[Interval(Integral, 20, None, closed="left")],
         temperature=[StrOptions({"auto"}), "boolean"],
         averaging=[StrOptions({"mean_field", "joint"})],
-        approximation=[StrOptions({"auto"}), Landmarks, Neighbours, None],
     )
 
     def __sklearn_tags__(self):
@@ -188,73 +190,24 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         weight = check_weight(sample_weight, len(y))
         self.classes_, number = number_labels(y, weight)
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
-        kernels = base.settled_kernels(self, kernels, rows, base.latent_kernel)
-        classes = len(self.classes_)
-        coupled = classes > 2 and self.multi_class == "softmax"
-        self.plan_ = self._plan_large(rows.n, rows.d, classes, coupled)
-        if self.plan_ is not None:
-            return fit_classes(self, rows, kernels)
-        self.plan_ = plan_classes(self, rows.n, rows.d, classes, coupled)
-        self._model = class_model(self, rows, classes, coupled)
-        self._model.check(TiledGram(kernels[0], rows.X))
-        self.selection_ = learnt(self, self._model, kernels, rows)
-        self.kernel_ = kernels[0] if self.selection_ is None else self.selection_.kernel
-        self.row_weight_ = rows.to_rows(rows.row_weight, 0.0)
-        self.points_, self.point_index_ = self.kernel_.retain(rows.X), rows.point_index()
-        self._posterior = self._model.fit(TiledGram(self.kernel_, rows.X), self.memory, self._clock)
-        losses = self._set_results(rows)
-        self._posterior.release()
-        self._remake_factors()
-        self._report(rows, losses, coupled)
-        return warn_of_fit(self, rows, self._posterior.infos, losses, coupled)
+        problem = self._problem(rows.n, rows.d, len(self.classes_))
+        given = {"X": X, "y": number[:, None].astype(float), "weight": weight, "rows": rows}
+        self._fit_problem(replace(problem, kernels=tuple(kernels), **given).with_kernels())
 
     merges_rows = "labels"  # equal inputs of one class are one point
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of functions: 1 for two classes, else one each."""
-        classes = max(2, targets)
-        coupled = classes > 2 and self.multi_class == "softmax"
-        large = self._plan_large(n, d, classes, coupled)
-        return plan_classes(self, n, d, classes, coupled, binding=False) if large is None else large
+        return choose(self._problem(n, d, max(2, targets)), binding=False)[1]
 
-    def _plan_large(self, n, d, classes, coupled):
-        """The `Plan` by neighbours or on landmarks, or None where the fit is exact."""
-        exact = partial(plan_classes, self, n, d, classes, coupled, binding=False)
-        return plan_large(self, n, d, 1 if classes == 2 else classes, exact)
-
-    @property
-    def _tempers(self):
-        """Whether a temperature is learnt."""
-        coupled = len(self.classes_) > 2 and self.multi_class == "softmax"
-        return coupled if self.temperature == "auto" else self.temperature
-
-    def _remake_factors(self):
-        """Let what is of order n × n be made again of the points, where these are kept."""
-        if not self.kernel_.pairwise:
-            self._posterior.remake_from(self.kernel_, self.points_)
-
-    def _set_results(self, rows):
-        """Coefficients, evidence, leave-one-out probabilities and the temperature; returns the losses left out."""
-        posterior, two = self._posterior, len(self.classes_) == 2
-        self.dual_coef_ = posterior.coef[:, 0] if two else posterior.coef
-        constant = posterior.constant * posterior.coef.sum(axis=0) + (known_mean(self.trend) or 0.0)
-        self.intercept_ = float(constant[0]) if two else constant
-        self.log_marginal_likelihood_value_ = posterior.log_evidence
-        self.n_iter_ = max(1, *(info["iterations"] for info in posterior.infos))
-        one = np.minimum(rows.row_weight, 1.0) / rows.weights()[rows.index]  # of the weight of a point: one copy
-        prob, number = posterior.loo(rows.index, one, self.averaging), rows.row_y[:, 0].astype(int)
-        self.loo_probabilities_ = rows.to_rows(prob)
-        self.temperature_ = best_temperature(prob, number, rows.row_weight) if self._tempers else 1.0
-        return left_out_losses(tempered(prob, self.temperature_), number, rows.row_weight)
-
-    def _report(self, rows, losses, coupled):
-        """Fill ``fit_report_``."""
-        learnt = self._model.learns_by if self.selection_ is not None else "nothing was learnt"
-        said = {"kernel": repr(self.kernel_), "inference": self.inference, "learnt_by": learnt}
-        said |= {"link": "softmax" if coupled else self.link, "classes": len(self.classes_), **rows.counts()}
-        said |= {"log_evidence": self.log_marginal_likelihood_value_, "temperature": self.temperature_}
-        said |= {"loo_log_loss": losses[0], "frequency_log_loss": losses[1]}
-        self.fit_report_.update(said, posteriors=[dict(info) for info in self._posterior.infos])
+    def _problem(self, n, d, classes):
+        """The `Problem` of so many points, columns and classes."""
+        names = ("inference", "link", "multi_class", "prior", "n_samples", "temperature", "averaging", "starts")
+        options = {name: getattr(self, name) for name in (*names, "max_iter", "tol", "trend")}
+        default = latent_kernel if self.kernel is None or base.automatic(self.kernel) else None
+        sizes = {"n": n, "d": d, "t": 1 if classes == 2 else classes, "count": n, "classes": classes}
+        criterion = base.as_rule(self, own=False)
+        return ClassProblem(**sizes, criterion=criterion, default=default, **base.common(self), **options)
 
     def _left_out_rows(self):
         proba = tempered(self.loo_probabilities_, self.temperature_)  # as predict_proba has them
@@ -262,34 +215,11 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         best = self.classes_[proba.argmax(axis=1)].astype(object)
         return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
 
-    def state(self):
-        """{name: value} of the parameters and of all that was learnt, by public names: what a file keeps."""
-        state = super().state()
-        if "classes_" in state and self.has_evidence:
-            state |= {"model": self._model.state(), "posterior": self._posterior.state()}
-        return state
-
-    def _restore(self, state):
-        for name in {"neighbours_", "landmark_classes_"} & set(state):
-            self._posterior = state[name]
-        if "posterior" in state:
-            self._model = ClassModel.from_state(state.pop("model"))
-            self._posterior = ClassPosterior.from_state(state.pop("posterior"))
-            shape, mine = self._posterior.coef.shape, self._model.shape
-            if shape != mine or len(state["points_"]) != mine[0]:
-                raise ValueError(
-                    f"a model of shape {mine} and a posterior of shape {shape} are not those of the points."
-                )
-        super()._restore(state)
-        if "_model" in vars(self):
-            self._remake_factors()
-
-    state_version = 2  # the first kept all factors, and had no averaging
-
     @classmethod
     def migrate(cls, version, state):
-        """Return the state of today: probabilities were those of the joint distribution."""
-        return joint_averaging(state)
+        from mercer.estimators._older_files import older_classes  # knows every approximation
+
+        return older_classes(version, state)
 
     @over_partitions
     def predict(self, X):
@@ -305,9 +235,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         """
         parts = []
         for new, k in self._blocks(X):
-            labels = self._posterior.labels(k)
+            labels = self._fitted.posterior.labels(k)
             if labels is None:
-                labels = self._posterior.proba(k, self._diagonal(new), self.averaging).argmax(axis=1)
+                labels = self._fitted.posterior.proba(k, self._diagonal(new), self.averaging).argmax(axis=1)
             parts.append(labels)
         return self.classes_[np.concatenate(parts)]
 
@@ -327,7 +257,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         return self._proba(X, self.averaging)
 
     def _proba(self, X, averaging):
-        parts = [self._posterior.proba(k, self._diagonal(new), averaging) for new, k in self._blocks(X)]
+        parts = [self._fitted.posterior.proba(k, self._diagonal(new), averaging) for new, k in self._blocks(X)]
         return tempered(np.concatenate(parts), self.temperature_)
 
     def quick_proba(self, X):
@@ -354,7 +284,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
         -------
         mean, std : ndarray of shape (m,), or (m, C) with several classes
         """
-        parts = [self._posterior.latent(k, self._diagonal(new)) for new, k in self._blocks(X)]
+        parts = [self._fitted.posterior.latent(k, self._diagonal(new)) for new, k in self._blocks(X)]
         mean, var = (np.concatenate(values) for values in zip(*parts, strict=True))
         std = np.sqrt(var)
         return (mean[:, 0], std[:, 0]) if mean.shape[1] == 1 else (mean, std)
@@ -383,7 +313,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             value = self.log_marginal_likelihood_value_
             return (value, np.zeros(0)) if eval_gradient else value
         K = TiledGram(kernel, self.points_)
-        value, W = self._model.exact(K, eval_gradient, self.memory)
+        value, W = self._fitted.model.exact(K, eval_gradient, self.memory)
         return (-value, -K.grad(W)) if eval_gradient else -value
 
     def _blocks(self, X):
@@ -394,7 +324,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, KernelEstimato
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
         for i in range(0, len(X), BLOCK):
             part = take(X, range(i, min(i + BLOCK, len(X))))
-            yield part, self._posterior.cross(self.kernel_, part, self.points_)
+            yield part, self._fitted.posterior.cross(self.kernel_, part, self.points_)
 
     def _diagonal(self, rows):
         """Return k(x, x)."""

@@ -7,15 +7,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import (
-    KernelRegressor,
-    as_rule,
-    check_kernel,
-    chosen,
-    constraints,
-    conventions,
-    default_kernel,
-)
+from mercer.approximate.fitted import conventions
+from mercer.approximate.kernels import check_kernel, default_kernel
+from mercer.estimators._base import KernelRegressor, as_rule, chosen, constraints
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit

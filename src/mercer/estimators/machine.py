@@ -1,31 +1,25 @@
 """KernelMachine: the representer theorem as one estimator, for any convex loss."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from mercer._warn import warn
-from mercer.dual.columns import LossColumns
+from mercer.approximate.base import choose, is_splitter
+from mercer.approximate.labels import number_labels
+from mercer.approximate.machine import MachineProblem
 from mercer.estimators import _base as base
-from mercer.estimators import _large as large
 from mercer.estimators._auto import proposed, ridge_first
 from mercer.estimators._labels import check_labels, signs
-from mercer.estimators._large_machine import fit_machine, read_machine
 from mercer.estimators._machine_predict import FittedMachine, resolve
-from mercer.estimators._machine_search import choose_column_lam, fold_rule
-from mercer.estimators.validation import check_weight, check_X, check_X_y, seed_of
-from mercer.exceptions import NumericalWarning
-from mercer.gram import Rows, take
+from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.gram import Rows
 from mercer.losses import BY_NAME, Loss
-from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers.plan import as_solver
-from mercer.solvers.plan_iterations import LABELS, plan_dual, plan_smooth
-from mercer.sources import Arrays, is_source
-
-ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
+from mercer.selection.result import ProgressSupport, with_progress
+from mercer.sources import is_source
 
 
 class KernelMachine(ProgressSupport, FittedMachine):
@@ -198,9 +192,16 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return base.unless_given(self, "kfold" if self.multi_class == "softmax" else "loo")
 
     def _fit(self, X, y, sample_weight):
-        loss, rule = resolve(self.loss), fold_rule(self)
         if is_source(X):
-            return fit_machine(self, *read_machine(self, loss, X, y, sample_weight), loss, rule)
+            return self._fit_problem(self._source_problem(X, y, sample_weight))
+        problem, board = self._row_problem(X, y, sample_weight)
+        self._fit_problem(problem)
+        if board is not None and self.selection_ is not None:
+            self.selection_.candidates, self.selection_.message = board.candidates, board.message
+
+    def _row_problem(self, X, y, sample_weight):
+        """(`Problem`, `SearchResult` of a search for its kernel that came before, or None)."""
+        loss = resolve(self.loss)
         kernels, X, y = self._inputs(loss, X, y)
         weight = check_weight(sample_weight, len(y))
         Y, flat = y.reshape(len(y), -1), y.ndim == 1
@@ -209,34 +210,49 @@ class KernelMachine(ProgressSupport, FittedMachine):
                 raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
             self.classes_, Y, flat = signs(y, weight)
         rows = Rows(X, Y, weight, merge=False)
-        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
-        self.plan_, model = self.plan(rows.n, rows.d, targets=rows.t), None
-        if base.automatic(self.kernel):
+        problem = replace(self._problem(loss, rows.n, rows.d, rows.t), kernels=tuple(kernels), rows=rows, flat=flat)
+        problem, model = replace(problem.with_kernels(), given_y=y), None
+        if problem.automatic:
             model = proposed(self, X, self._ridge_target(loss, y), weight, loss.classification, self._clock)
-            kernels = [model.kernel_]
-        elif self._lengths_unasked(loss) and not base.too_few(self, rows):
+            problem = replace(problem, kernels=(model.kernel_,))
+        elif self._lengths_unasked(loss) and not problem.too_few():
             kernel, _, sigma = ridge_first(self, X, self._ridge_target(loss, y), weight, self._clock)
-            kernels, loss = [kernel], loss.for_noise(sigma, rows.n) if isinstance(self.loss, str) else loss
-        elif self.plan_.landmarks:
-            kernels = large.settled_on(self, kernels, Arrays(rows.X, rows.y, rows.weight))
-        if self.plan_.landmarks:
-            source = Arrays(rows.X, loss.check_target(rows.y), rows.weight)
-            fit_machine(self, source, kernels, flat, loss, rule)
-            return large.keep_leaderboard(self, model and model.selection_)
-        columns = self._columns(loss, rows.y, rows.weights())
-        columns.refuse_beyond_memory()
-        kernel, lam, starts = kernels[0], 1.0 if self.lam is None else self.lam, None
-        if rule is not None and not base.too_few(self, rows):
-            kernel, lam, starts = self._select(rule, kernels, rows, columns, y if y.ndim == 1 else y[:, 0])
-            large.keep_leaderboard(self, model and model.selection_)
-        elif np.ndim(lam):
-            raise ValueError(f"lam is a list of {np.size(lam)} values; give one, or a criterion to choose by.")
-        found = columns.fit(columns.gram(kernel, rows.X), lam, starts, self._clock)
-        self.loss_, self.lam_ = loss, float(lam)
-        self._set_columns(kernel, rows, found, flat and len(found) == 1)
-        self.row_target_, self.row_weight_ = y, rows.to_rows(rows.row_weight, 0.0)
-        self.regularization_ = base.conventions(float(lam), rows.total)
-        self._report(found, rows)
+            loss = loss.for_noise(sigma, rows.n) if isinstance(self.loss, str) else loss
+            problem = replace(problem, kernels=(kernel,), default=None, loss=loss)
+        given = {"X": rows.X, "y": loss.check_target(rows.y), "weight": rows.weight}
+        return replace(problem, **given), model and model.selection_
+
+    def _source_problem(self, X, y, sample_weight):
+        """The `Problem` of data that are read; labels are found in one reading."""
+        from mercer.approximate.landmarks_machine import LabelSigns  # arrays do not pay for it
+        from mercer.sources.changed import Recoded, distinct
+
+        loss = resolve(self.loss)
+        source, flat = base.read(self, X, y, sample_weight)
+        kernels = tuple(base.given_kernels(self, auto=True))
+        if loss.classification:
+            if source.t != 1:
+                raise ValueError(f"labels are one column; got {source.t}.")
+            seen = distinct(source)
+            self.classes_, _ = number_labels(seen.astype(int) if (seen == seen.astype(int)).all() else seen)
+            signs_of = LabelSigns(seen)
+            source, flat = Recoded(source, signs_of, signs_of.t), len(seen) == 2
+        problem = self._problem(loss, source.n, source.d, source.t)
+        return replace(problem, kernels=kernels, source=source, flat=flat)
+
+    def _problem(self, loss, n, d, columns):
+        """The `Problem` of so many rows, columns of X and columns of y."""
+        auto = base.automatic(self.kernel)
+        default = base.default_kernel if self.kernel is None or auto else None
+        options = {"tol": self.tol, "max_iter": self.max_iter, "solver": self.solver, "trend": base.named_trend(self)}
+        options |= {"lam": 1.0 if self.lam is None else self.lam, "default": default, "criterion": self._rule()}
+        options["joint"] = self.multi_class == "softmax" and loss.classification and columns > 1
+        return MachineProblem(loss=loss, n=n, d=d, t=columns, count=n, **base.common(self), **options)
+
+    def _rule(self):
+        """What λ is chosen by: LOO, KFold, a splitter as it is, or None."""
+        criterion = self.chooses_by()
+        return criterion if is_splitter(criterion) else base.as_rule(self, own=False)
 
     def _ridge_target(self, loss, y):
         """What another model learns instead: labels as they are, counts on the scale of their logarithm."""
@@ -247,15 +263,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         return self.kernel is None and self.lam is None and self.criterion is None and not loss.classification
 
     def _columns(self, loss, Y, weight):
-        """The problem of each column."""
-        joint = self.multi_class == "softmax" and loss.classification and Y.shape[1] > 1
-        options = {name: getattr(self, name) for name in ("tol", "max_iter", "memory", "solver")}
-        options |= {
-            "joint": joint,
-            "stored": self.plan_.gram == "dense",
-            "intercept": base.named_trend(self) is not None,
-        }
-        return LossColumns(loss, loss.check_target(Y), weight, **options)
+        """The problem of each column of some rows of the fit."""
+        problem = self._problem(loss, len(Y), None, Y.shape[1])
+        return problem.columns(Y, weight, self.plan_.gram == "dense")
 
     def for_noise(self, sigma, n, lam):
         start = {"lam": lam * sigma} if self.criterion == "loo" else {}
@@ -263,22 +273,7 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""
-        loss = resolve(self.loss)
-        joint = self.multi_class == "softmax" and loss.classification and targets > 2
-        rule = fold_rule(self)
-        left_out = rule is not None and not base.is_splitter(rule) and rule.word == "loo"
-        options = {"memory": self.memory, "folds": rule is not None and not left_out}
-        if joint or all(part.smooth for part in loss.split()):
-            solver = as_solver(self.solver)
-            options |= {"direct": None if solver is None else not solver.iterative, "classes": targets if joint else 0}
-            exact = plan_smooth(n, left_out=left_out, **options)
-        else:
-            hard = LABELS if loss.classification else 1.0
-            exact = plan_dual(n, double=True, hard=hard, **options)
-        if isinstance(self.approximation, str) and self.solver != "auto":
-            return exact
-        found = large.landmark_plan(self, lambda: exact, n, d, targets) if base.approximates(self, n) else None
-        return found or exact
+        return choose(self._problem(resolve(self.loss), n, d, targets), binding=False)[1]
 
     def _inputs(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
@@ -292,64 +287,3 @@ class KernelMachine(ProgressSupport, FittedMachine):
         for kernel in kernels:
             X = kernel.validate(X)
         return kernels, X, y
-
-    def _select(self, rule, kernels, rows, columns, target, clock=None):
-        """(kernel, λ, starts) as the criterion chooses them."""
-        rule = rule if base.is_splitter(rule) else rule.restrict(rows.used)
-        kernels = kernels[:1] if self.optimize == "lam" else kernels
-        lam = 1.0 if self.lam is None else self.lam
-        lam = np.atleast_1d(lam)[:1] if self.optimize == "kernel" else lam
-        options = {"target": target, "seed": seed_of(self.random_state), "clock": clock or self._limit()}
-        found = choose_column_lam(
-            rule, kernels, rows, columns, lam, **options, report=reporter(self), unasked=self.criterion is None
-        )
-        self.selection_ = base.told(self, found.result)
-        self._trial_warnings = found.warnings
-        if found.loo is not None:
-            self.loo_decision_ = rows.to_rows(found.loo if found.loo.shape[1] > 1 else found.loo[:, 0])
-        return found.result.kernel, found.result.lam, found.starts
-
-    def _set_columns(self, kernel, rows, columns, flat):
-        """Keep the support vectors of all columns; one row at least."""
-        alpha = np.column_stack([column.alpha for column in columns])
-        b = np.array([column.b for column in columns])
-        used = np.flatnonzero((alpha != 0.0).any(axis=1))
-        used = used if used.size else np.array([0])
-        self._set_model(kernel, rows.X if used.size == rows.n else take(rows.X, used), alpha[used], b, flat)
-        self.point_index_ = np.full(rows.given, -1)
-        self.point_index_[rows.used[used]] = np.arange(len(used))
-        self.row_decision_ = rows.to_rows(np.column_stack([column.f for column in columns]))
-        self.dual_gap_ = float(sum(column.gap for column in columns))
-        self.objective_ = float(sum(column.objective for column in columns))
-        self.kkt_violation_ = float(max(column.violation for column in columns))
-        self.n_iter_ = max(1, *(int(column.iterations) for column in columns))
-
-    def _report(self, columns, rows):
-        """Fill ``fit_report_``, and warn where a column is not at its minimum."""
-        self._tell(rows.counts(), len(columns), [column.status for column in columns], columns[0].info)
-        lost = sum(column.info["rounding"] for column in columns)
-        if lost > ROUNDED * abs(self.objective_):
-            warn(
-                f"KernelMachine: α is so large (lam = {self.lam_:.3g}) that rounding in sums of K α may change the "
-                f"objective {self.objective_:.4g} by {lost:.1e}; it is in dual_gap_. Use a larger lam.",
-                NumericalWarning,
-            )
-
-    def _tell(self, counts, columns, statuses, info):
-        """What a report says, on landmarks or not."""
-        said = {"kernel": repr(self.kernel_), "loss": repr(self.loss_), "lam": self.lam_, **counts}
-        said |= {"columns": columns, "support_vectors": len(self.points_), "objective": self.objective_}
-        said |= {"dual_gap": self.dual_gap_, "kkt_violation": self.kkt_violation_, **info}
-        said |= {"iterations": self.n_iter_, "status": ", ".join(sorted(set(statuses)))}
-        self.fit_report_.update(said)
-        if self.selection_ is not None:
-            self.fit_report_["selection_warnings"] = self.__dict__.pop("_trial_warnings", [])
-        bad = [status for status in statuses if status != "converged"]
-        if bad:
-            warn(
-                f"KernelMachine: {len(bad)} of {columns} columns did not converge ({bad[0]}): violation "
-                f"{self.kkt_violation_:.1e} (asked: {self.tol:.1e}), duality gap {self.dual_gap_:.1e} of an objective "
-                f"of {self.objective_:.4g}, {self.n_iter_} iterations. Use more iterations or time, a larger lam, or "
-                "scale X.",
-                ConvergenceWarning,
-            )

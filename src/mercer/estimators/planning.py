@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 from sklearn.base import is_classifier
 
-from mercer.estimators._large import source_plan
+from mercer.approximate.base import Problem, choose
 from mercer.gram.groundwork import duplicate_groups
 from mercer.sources import as_source, is_source
 
@@ -55,7 +55,10 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
 
         model = KernelRidge(lam=1.0)
     if X is not None and is_source(X):
-        return source_plan(model, as_source(X, y))
+        source, criterion = as_source(X, y), model.chooses_by()
+        sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
+        limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
+        return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]
     rows = n
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X

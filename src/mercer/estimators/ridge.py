@@ -1,28 +1,29 @@
 """KernelRidge: the squared loss, in closed form."""
 
-from functools import partial
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from mercer._threads import few_threads
+from mercer.approximate.base import choose, named
+from mercer.approximate.exact_ridge import RidgeProblem
 from mercer.estimators import _base as base
-from mercer.estimators import _large as large
-from mercer.estimators._auto import searchable, searched
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators._large_full import solved
-from mercer.estimators.validation import check_weight, seed_of, shared_noise
-from mercer.gram import Rows, take
-from mercer.gram.rows import constant, safe_unit
-from mercer.primal import kept
+from mercer.estimators.validation import check_more_rows, check_weight, shared_noise
+from mercer.gram import Rows
+from mercer.gram.rows import safe_unit
 from mercer.selection import LOO
-from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers import choose
-from mercer.solvers.fitted import constant_model, examine_fit, left_out
-from mercer.sources import Arrays, is_source
+from mercer.selection.result import ProgressSupport, with_progress
+from mercer.sources import is_source
+
+
+def _sums_change(self):
+    """Whether rows can join and leave a fit; AttributeError, as for any missing method, where they cannot."""
+    if not named(self.approximation).updates:
+        raise AttributeError("partial_fit and forget need approximation=Landmarks(...) without solve.")
+    return True
 
 
 class KernelRidge(ProgressSupport, LinearEstimator):
@@ -95,7 +96,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         ‖f‖ = √(αᵀKα), the intercept aside.
     regularization_ : dict
         λ in every convention of the lectures.
-    landmarks_ : KeptLandmarks
+    landmarks_ : LandmarkState
         With landmarks: the rows that were left out one by one; ``loo_residuals_`` and ``leverage_`` are nan for others.
     plan_ : Plan
         What `mercer.plan` says of such a fit: solver, memory, threads, seconds, reasons.
@@ -164,82 +165,41 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         return base.unless_given(self, "evidence" if base.automatic(self.kernel) else LOO(together=True))
 
     def _fit(self, X, y, sample_weight):
-        if not isinstance(X, np.ndarray) and is_source(X):
-            return self._fit_source(X, y, sample_weight)
+        read = not isinstance(X, np.ndarray) and is_source(X)
+        self._fit_problem((self._source_problem if read else self._row_problem)(X, y, sample_weight))
+
+    def _row_problem(self, X, y, sample_weight):
+        """The `Problem` of arrays, or of a collection."""
         kernels, X, y, flat = self._prepare(X, y, auto=True)
-        rule = base.as_rule(self, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
         rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        kernels = base.settled_kernels(self, kernels, rows, base.default_kernel)
-        solver, self.plan_ = self._choose(rows.n, rows.d, rows.t, len(rows.index))
-        if self.plan_.landmarks:
-            source = Arrays(X, y / rows.unit, weight)
-            kernels, found = large.settled_on(self, kernels, source), None
-            if base.automatic(self.kernel) and searchable(rows):  # on some of the rows; the fit goes on from there
-                found = searched(self, rows, rule, clock=self._search_clock())
-                kernels, lam, found = [found.kernel_], found.lam_, found.result()
-            self._fit_landmarks(source, kernels, lam, flat, rows)
-            return large.keep_leaderboard(self, found)
-        kernel = kernels[0]
-        if rule is not None and not base.too_few(self, rows):
-            kernel, lam = self._select(kernels, rows, lam, rule, solver)
-        self._solve(kernel, lam, rows, solver, flat)
+        problem = self._problem(rows.n, rows.d, rows.t, len(rows.index), base.as_rule(self, y), tuple(kernels), lam=lam)
+        given = {"X": X, "y": y / rows.unit, "weight": weight, "rows": rows, "flat": flat}
+        return replace(problem, **given).with_kernels()
 
-    def _choose(self, n, d, targets, rows, binding=True):
-        """(solver, plan) for n points of ``rows`` rows."""
-        rule = base.as_rule(self)
-        search = None if rule is None else n if rule.merges else rows
-        options = {"memory": self.memory, "targets": targets, "inverse": rule is not None, "search": search}
-        options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
-        options["arrays"] = 2 if rule is None else max(2, rule.arrays)  # two of the rows left out, after any search
-        exact = partial(choose, self.solver, n, d, **options)
-        able = self.solver == "auto" and (rule is None or rule.on_landmarks)
-        if base.approximates(self, rows) and (able or not isinstance(self.approximation, str)):
-            found = large.landmark_plan(self, lambda: exact(binding=False)[1], rows, d, targets, solves=True)
-            if found is not None:
-                return None, found
-        return exact(binding=binding)
-
-    def _fit_source(self, X, y, sample_weight):
-        """Fit what is read, on landmarks."""
-        source, flat = large.read(self, X, y, sample_weight)
-        kernels = large.read_kernels(self, source)
+    def _source_problem(self, X, y, sample_weight):
+        """The `Problem` of data that are read."""
+        source, flat = base.read(self, X, y, sample_weight)
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
-        self.plan_ = large.source_plan(self, source)
-        self._fit_landmarks(source, kernels, 1.0 if self.lam is None else float(self.lam), flat)
+        kernels, lam = tuple(base.given_kernels(self, auto=True)), 1.0 if self.lam is None else float(self.lam)
+        sizes = source.n, source.d, source.t, source.n
+        return replace(self._problem(*sizes, base.as_rule(self), kernels, lam=lam), source=source, flat=flat)
 
-    def _fit_landmarks(self, source, kernels, lam, flat, rows=None):
-        """Fit on landmarks, and set everything that is learnt; ``rows`` are those of the source as points."""
-        unit = 1.0 if rows is None else rows.unit
-        criterion = base.as_rule(self)
-        task = large.task_of(self, source, self.plan_, base.named_trend(self) and constant, reporter(self))
-        kernel, found, rule = kernels[0], None, large.rule_of(criterion)
-        if rule is not None:
-            options = {"optimize": self.optimize, "merge": self.merge, "seed": seed_of(self.random_state)}
-            kernel, found = large.choose_kernel(task, kernels, lam, criterion, **options)
-        grown, found = large.fitted(task, kernel, lam, rule, found, criterion)
-        points, (alpha, b), norm = grown.fit.chosen.points, kept.plain(grown.fit), kept.norm(grown.fit) * unit
-        whole, self.lam_ = None, grown.fit.lam
-        if task.how.solve:
-            if task.how.held:  # rows of weight 0 to the fit
-                seen = task.source.take(np.arange(source.n))
-                rows = Rows(seen.X, seen.y, seen.weight, rows.trend, self.merge)
-            whole, self.lam_ = solved(grown, kernel, rows, self._clock, rule is not None)
-        if whole is not None:
-            points, alpha, b, norm = rows.X, rows.scaled(whole.alpha), whole.b, np.sqrt(whole.square) * unit
-            self.point_index_ = rows.point_index()
-        self._set_model(kernel, points, alpha * unit, b[0] * unit if b.size else b, flat)
-        self.rkhs_norm_ = float(norm[0]) if flat else norm
-        self.regularization_ = base.conventions(self.lam_, grown.fit.sums.weight)
-        if found is not None:
-            found.lam, self.selection_ = self.lam_, found
-        self.landmarks_ = kept.KeptLandmarks.of(grown, source.n, unit)
-        if whole is not None and task.how.held:
-            self.landmarks_.tell(points, alpha, b)
-        self.fit_report_.update(large.said(self, grown, source))
+    def _problem(self, n, d, targets, rows, rule, kernels=(), **given):
+        """The `Problem` of so many points, columns, targets and rows."""
+        auto = base.automatic(self.kernel)
+        default = base.default_kernel if self.kernel is None or auto else None
+        trend = base.named_trend(self, base.TRENDS)
+        options = {"default": default, "trend": trend, "solver": self.solver, "merge": self.merge, **given}
+        sizes = {"n": n, "d": d, "t": targets, "count": rows}
+        return RidgeProblem(**sizes, criterion=rule, kernels=kernels, **base.common(self), **options)
 
-    @available_if(large.has_landmarks)
+    def plan(self, n, d=None, *, targets=1, rows=None):
+        problem = self._problem(n, d, targets, n if rows is None else rows, base.as_rule(self))
+        return choose(problem, binding=False)[1]
+
+    @available_if(_sums_change)
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows to the sums: the fit on all rows so far, at the same landmarks, kernel and λ.
 
@@ -262,11 +222,11 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         >>> model.partial_fit(X, np.cos(6 * X[:, 0])).landmarks_.n
         120
         """
-        if "landmarks_" not in self.__dict__:
+        if self._fitted is None:
             return self.fit(X, y, sample_weight)
-        return large.changed(self, X, y, sample_weight, 1.0)
+        return self._change(self._fitted.extended, X, y, sample_weight)
 
-    @available_if(large.has_landmarks)
+    @available_if(_sums_change)
     def forget(self, X, y, sample_weight=None):
         """Remove rows that were fitted from the sums, exactly: the fit on the others.
 
@@ -279,48 +239,12 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         -------
         self
         """
-        check_is_fitted(self)
-        return large.changed(self, X, y, sample_weight, -1.0)
+        return self._change(self._asked().reduced, X, y, sample_weight)
 
-    def _select(self, kernels, rows, lam, rule, solver):
-        """(kernel, λ) as the criterion chooses them, in what the last fit leaves of the time."""
-        if base.automatic(self.kernel) and searchable(rows):
-            unit_rule, clock = rule.restrict(rows.used).in_unit(rows.unit), self._search_clock()
-            found = searched(self, rows, unit_rule, solver, clock=clock)
-            self.selection_ = found.result().warn()
-            return self.selection_.kernel, self.selection_.lam
-        for kernel in [] if self.kernel is None else kernels:
-            kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
-        several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        unseen = self.kernel is None and rule.smooth and self.optimize != "lam"
-        options = {"callback": reporter(self), "prior": base.default_prior(kernels[0]) if unseen else None}
-        self.selection_ = base.chosen(self, several, rows, rule, solver, lam, **options)
-        return self.selection_.kernel, self.selection_.lam
-
-    def _solve(self, kernel, lam, rows, solver, flat):
-        """Fit at a kernel and λ, and set everything that is learnt."""
-        if np.isinf(lam):
-            beta, info = np.zeros_like(rows.y), {"solver": "none: the constant model"}
-            b, self._left = constant_model(rows)
-            norm = np.zeros(rows.t)
-        else:
-            K = rows.gram(kernel)
-            with few_threads(rows.n):
-                Kinv = solver.until(self._clock).resolvent(K, rows.scaled(rows.H))(lam)
-                beta, b = Kinv.regress(rows.scaled(rows.y))
-                norm, accuracy = examine_fit(K, Kinv, beta, rows.scaled(rows.y), rows.scaled(rows.H), b)
-                self._left = None if self.selection_ is None else left_out(Kinv, rows, beta)
-            info = Kinv.info | {"accuracy": accuracy and accuracy._asdict()}
-        unit, self._rows = rows.unit, rows
-        plain = self._set_trend(rows.trend, b * unit)
-        self._set_model(kernel, rows.X, rows.scaled(beta) * unit, plain, flat)
-        self.lam_ = lam
-        self.rkhs_norm_ = float(norm[0] * unit) if flat else norm * unit
-        self.point_index_ = rows.point_index()
-        self.regularization_ = base.conventions(lam, rows.total)
-        said = {"kernel": repr(kernel), "lam": lam, **rows.counts(), "gram": "TiledGram"}
-        said |= {"reasons": list(self.plan_.reasons), "memory_predicted": self.plan_.memory_bytes, **info}
-        self.fit_report_.update(said)
+    def _change(self, change, X, y, sample_weight):
+        """Become the fit that ``change`` makes with some rows, all or nothing."""
+        y, weight = check_more_rows(X := self._new_rows(X), y, sample_weight, self._fitted.targets)
+        return self._become(change(X, y, weight))
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""

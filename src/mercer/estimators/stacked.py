@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
 from mercer._warn import repeat, warn
-from mercer.estimators._auto import LEAST_ROWS, SECONDS, searchable, searched
-from mercer.estimators._base import COUNT, automatic, check_kernel, constraints, conventions
+from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
+from mercer.approximate.fitted import conventions
+from mercer.approximate.kernels import check_kernel
+from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_weight, check_X_y
+from mercer.estimators.validation import check_weight, check_X_y, seed_of
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.inference.moments import Part
@@ -33,8 +35,8 @@ from mercer.inference.stacking import (
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
-from mercer.selection.kernels_search import stand_in
-from mercer.selection.result import ProgressSupport, with_progress
+from mercer.selection.kernels_search import search_kernels_rows, stand_in
+from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
 from mercer.solvers.plan import CAUTION
 
@@ -218,7 +220,10 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         if not searchable(rows):
             return self._mean_alone(rows)
         clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
-        found = searched(self, rows, self.criterion, solver, keep=tried, clock=clock)
+        names = vars(self).get("feature_names_in_")
+        options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
+        options["names"] = None if names is None else list(names)
+        found = search_kernels_rows(rows, criterion=self.criterion, solver=solver, keep=tried, **options)
         self.selection_ = found.result().warn()
         return [list(column) for column in zip(*((c.kernel, c.lam, c.words) for c in found.candidates_), strict=True)]
 

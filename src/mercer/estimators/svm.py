@@ -9,6 +9,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
+from mercer.approximate.base import too_few
+from mercer.approximate.fitted import conventions
+from mercer.approximate.kernels import check_kernel
 from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
@@ -166,13 +169,13 @@ class SVR(base.KernelRegressor):
         self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
         rows = Rows(X, y, weight, None, "targets")
         if self.criterion is not None or base.automatic(self.kernel):
-            epsilon = epsilon if self.epsilon is not None or base.too_few(self, rows) else self._tube(X, y, weight)
+            epsilon = self._tube(X, y, weight) if self.epsilon is None else epsilon
             kernel, C = self._select(X, y, weight, epsilon)
-            base.check_kernel(kernel, rows.X)
-        elif self._unasked() and not base.too_few(self, rows):
+            check_kernel(kernel, rows.X)
+        elif self._unasked() and not too_few(rows):
             kernel, C, epsilon = self._from_ridge(X, y, weight)
         else:
-            (kernel,) = base.settled_kernels(self, [kernel], rows, base.default_kernel)
+            kernel = base.resolved_kernel(self, kernel, rows)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
         if self.nu is not None or rows.t > 1:
@@ -184,7 +187,7 @@ class SVR(base.KernelRegressor):
             found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, clock=clock, **options))
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = base.conventions(self.lam_, rows.total)
+        every = conventions(self.lam_, rows.total)
         self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
         self._report(found, rows)
         self._warn(found)

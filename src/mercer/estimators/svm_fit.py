@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._clock import FOREVER
+from mercer.approximate.kernels import refuse_without_points
 from mercer.dual.working_set import DualSolution, solve
-from mercer.estimators._base import kept
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
@@ -76,7 +76,7 @@ def span_residuals(model):
     One of several equal rows takes away only what the others cannot carry.
     """
     use = 'use the kernel itself, or predict_interval(..., method="split")'
-    kept(model.kernel_, model.points_, f"there is no span rule; {use}")
+    refuse_without_points(model.kernel_, model.points_, f"there is no span rule; {use}")
     left, jitter, merged = model._residual.copy(), 0.0, model._point[model.support_]
     t = left.shape[1]
     alpha, free, bounded = (v.reshape(-1, t) for v in (model.dual_coef_, model.free_, model.bounded_))

@@ -129,7 +129,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         targets = self._targets(values[used])
         seen = np.where(used, values, values[used][:1])  # rows that are left out may hold what g does not take
         for i, target in enumerate(targets):
-            model = self._fitted(X, target.forward(seen), sample_weight, len(targets) - i)
+            model = self._fit_model(X, target.forward(seen), sample_weight, len(targets) - i)
             if model is None:
                 self._say_missed(targets[i:])
                 break
@@ -144,7 +144,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         self.row_target_ = np.asarray(values)
         self._publish()
 
-    def _fitted(self, X, z, sample_weight, left):
+    def _fit_model(self, X, z, sample_weight, left):
         """The model of one of ``left`` transforms; None where there is another, and no time for this one."""
         model, first = clone(self._inner()), not self.tried_
         if self._clock.limited:

@@ -1,5 +1,6 @@
 """What comes in: arrays, data frames and weights, checked before any heavy work; errors name the column and the row."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from mercer.kernels.base import refuse_nat
 from mercer.kernels.inputs import as_named
 from mercer.kernels.objects.tables import is_frame, readable
+from mercer.sources.cluster import is_dask
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 
@@ -250,23 +252,6 @@ def _check_finite(X, names, estimator):
     )
 
 
-def check_diagonal(diagonal, X, kernel):
-    """Refuse a kernel that overflows on the data: a non-finite k(x, x) is traced to its row and column."""
-    bad = np.flatnonzero(~np.isfinite(diagonal))
-    if bad.size:
-        row, where = bad[0], ""
-        if isinstance(X, np.ndarray) and X.ndim == 2:
-            column = int(np.argmax(np.abs(X[row])))
-            where = f", whose largest entry is {X[row, column]:.3g} in column {column}"
-        raise ValueError(
-            f"k(x, x) is {diagonal[row]} for row {row}{where} ({bad.size} such rows), with kernel {kernel!r}. "
-            "Scale the columns of X first, or use a smaller degree."
-        )
-    if (diagonal < 0).any():
-        row = int(np.argmin(diagonal))
-        raise ValueError(f"k(x, x) is {diagonal[row]:.3g} < 0 for row {row}: {kernel!r} is not a kernel.")
-
-
 def generator(random_state):
     """A numpy Generator from a seed, a RandomState or a Generator."""
     if isinstance(random_state, np.random.RandomState):
@@ -302,3 +287,20 @@ def predicts_numbers(self):
     if is_classifier(self):
         raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
     return True
+
+
+def over_partitions(method):
+    """Decorate a method of (self, X, …) that answers row by row: for a collection of Dask the answer is one, and lazy.
+
+    What travels is a plain model, as a file would keep it, once for each worker that needs it.
+    """
+
+    @functools.wraps(method)
+    def call(self, X, *args, **kwargs):
+        if isinstance(X, np.ndarray | list | tuple) or not is_dask(X):
+            return method(self, X, *args, **kwargs)
+        from mercer.sources.lazily import answer_lazily
+
+        return answer_lazily(self, method.__name__, X, args, kwargs)
+
+    return call

@@ -73,8 +73,8 @@ class Decoder:
         cls = self._name(name.removeprefix("names."))
         if not (isinstance(cls, type) and _registry.is_kept(cls)):
             raise ValueError(
-                f"{name} must derive from Kernel, Loss, Rule or Solver, so that its objects are known by their "
-                "arguments, or have state and from_state; else name the object itself"
+                f"{name} must derive from Kernel, Loss, Rule, Solver or Approximation, so that its objects are known "
+                "by their arguments, or have state and from_state; else name the object itself"
             )
         return cls
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from mercer._state import check
+from mercer.approximate import Approximation
 from mercer.exceptions import ModelFileError
 from mercer.kernels import Kernel
 from mercer.kernels.parse import check_read
@@ -31,10 +32,18 @@ UNITS = (
     "inference",
     "uncertainty",
     "primal",
+    "approximate",
     "estimators",
     "compat",
     "tabular",
 )
+OLD_NAMES = {  # of classes that have moved, in files of earlier versions
+    "gram.Fourier": "approximate.Fourier",
+    "gram.Landmarks": "approximate.Landmarks",
+    "gram.Neighbours": "approximate.Neighbours",
+    "inference.KeptNeighbours": "approximate.NeighbourState",
+    "primal.KeptLandmarks": "approximate.LandmarkState",
+}
 GP = "sklearn.gaussian_process.kernels"
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = {"data": "matrix k", "indices": "int k", "indptr": "int n", "shape": tuple}  # of a sparse array
@@ -59,7 +68,7 @@ def is_public(name):
 
 def class_of(name):
     """The class of a name in a file."""
-    found = _found(name) if isinstance(name, str) else None
+    found = _found(OLD_NAMES.get(name, name)) if isinstance(name, str) else None
     if found is None:
         raise ValueError(f"there is no class {name!r:.80} in model files of this version of mercer")
     return found
@@ -114,7 +123,7 @@ def is_kept(cls):
     return (
         "from_state" in dir(cls)
         or is_kernel(cls)
-        or issubclass(cls, Loss | Rule | Solver | Priors)
+        or issubclass(cls, Approximation | Loss | Rule | Solver | Priors)
         or is_dataclass(cls)
     )
 

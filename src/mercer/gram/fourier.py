@@ -1,8 +1,6 @@
-"""Fourier: a stationary kernel in few columns as a sum of waves on an even grid of frequencies."""
+"""A stationary kernel in few columns as a sum of waves on an even grid of frequencies."""
 
 import math
-from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import gammaln
@@ -12,72 +10,8 @@ from scipy.stats import f as fisher
 from mercer.gram.nufft import from_waves, to_waves
 
 MOST = 2**23  # waves: beyond, one product takes seconds and a vector 130 MB
-REFINED, ASKED = 2**18, 2**20  # up to which a mean is compared with that of more waves; where an eps was asked for
 FINER = 8.0  # eps over that of the next grid: twice as many waves in each direction for a Matérn kernel of ν = 3/2
-FIRST = 1e-3  # eps of the first grid of "auto"
-TENTH = 0.1  # of the noise: half a percent of an error
 MARGIN = 0.05  # of the width of the data: how far outside new inputs may lie
-
-
-@dataclass(frozen=True)
-class Fourier:
-    """k(x, z) ≈ Σⱼ Dⱼ² exp(2πi ξⱼ·(x − z)): what ``approximation=`` asks of a process in one to three columns.
-
-    On an even grid of frequencies the normal equations are a Toeplitz matrix: after one sum over the rows a product
-    costs M log M for M waves, however many rows there are. For `Gaussian` and Matérn kernels; rough ones need many
-    waves. Hyper-parameters are those of the highest evidence of all rows. Up to 2 000 waves are factored, and variances
-    are exact; beyond, they are those of the k nearest rows.
-
-    Parameters
-    ----------
-    eps : float or "auto", default="auto"
-        How far the mean may be off the exact one, relative to the standard deviation of y: grids are refined until it
-        no longer changes by that. "auto" is a tenth of the standard deviation of the noise.
-    k : int, default=64
-        Neighbours of the variance, where waves are many, and of the first part of a search of hyper-parameters.
-    random_state : int, default=0
-        Seed of the rows that hyper-parameters are learnt on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import Fourier, GaussianProcessRegressor
-    >>> from mercer.kernels import Gaussian
-    >>> X = np.linspace(0, 10, 1000)[:, None]
-    >>> near, exact = (
-    ...     GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None, approximation=how).fit(X, np.sin(X[:, 0]))
-    ...     for how in (Fourier(1e-6), None)
-    ... )
-    >>> bool(np.abs(near.predict(X) - exact.predict(X)).max() < 1e-6)
-    True
-    """
-
-    eps: float | str = "auto"
-    k: int = 64
-    random_state: int = 0
-
-    def check(self):
-        """Return self, or raise ValueError for what cannot be."""
-        given = isinstance(self.eps, Real) and not isinstance(self.eps, bool)
-        if self.eps != "auto" and not (given and 1e-10 <= self.eps <= 0.1):
-            raise ValueError(f'eps must be between 1e-10 and 0.1, or "auto", got {self.eps!r}.')
-        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
-            raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
-        return self
-
-    @property
-    def first(self):
-        """What the first grid may miss of k, relative to k(x, x)."""
-        return FIRST if self.eps == "auto" else self.eps
-
-    @property
-    def finest(self):
-        """Waves up to which grids are refined."""
-        return REFINED if self.eps == "auto" else ASKED
-
-    def enough(self, spread, noise):
-        """How far the mean may be off, for the standard deviations of y and of the noise."""
-        return TENTH * noise if self.eps == "auto" else self.eps * spread
 
 
 class Waves:

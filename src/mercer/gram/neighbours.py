@@ -1,87 +1,19 @@
-"""Neighbours: each prediction from the k nearest rows, in the metric that the kernel has learnt."""
-
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+"""The k nearest rows, in the metric that the kernel has learnt, and the small kernel matrices of them."""
 
 import numpy as np
 
 from mercer import _native, _threads
 from mercer._cached import cached_property
 from mercer.gram.base import take
-from mercer.gram.landmarks import Landmarks
 
 QUERIES = 512  # that one thread looks up at a time
 TREE_UP_TO = 3  # columns up to which a tree is faster than looking at all rows
 TREE_ALSO = 8  # and up to these, where there are more rows than
 TREE_FROM = 300_000
-FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 ENTRIES = 2**22  # of a block of kernel distances: 32 MB
 TOGETHER = 32  # inputs whose nearest of all rows one thread looks for: they pass each part of the rows together
 LEAF = 40  # rows of a leaf of a tree
 SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """f(x) from the k nearest rows: what ``approximation=`` asks of a Gaussian process with many rows.
-
-    m(x) = kₓᵀ(K_NN + λI)⁻¹y_N and its variance, N the k rows nearest to x: k³ operations for a prediction, n k memory
-    and no matrix of all rows. Right for rough functions, maps and uncertainty, where landmarks smooth too much.
-
-    Parameters
-    ----------
-    k : int or "auto", default="auto"
-        How many. Smooth kernels with little noise need more: "auto" learns with 64, and doubles them up to 256 while
-        rows left out become more likely by that.
-    landmarks : int, Landmarks or None, default=None
-        With it f = g + r: m landmarks carry the global part g, and neighbours the rest r, whose kernel is
-        k(x, z) − aₓᵀa_z. For gaps and for inputs far outside, which neighbours alone see from one side.
-    recalibrate : bool, default=True
-        Whether amplitude and noise that were learnt are multiplied by the mean z² of rows left out, of equal rows
-        together; a row of weight w counts as w.
-    random_state : int, default=0
-        Seed of the order of the rows, and of those that hyper-parameters are learnt on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import GaussianProcessRegressor, Neighbours
-    >>> from mercer.kernels import Matern32
-    >>> X = np.linspace(0, 10, 2000)[:, None]
-    >>> model = GaussianProcessRegressor(Matern32(1.0), 0.01, criterion=None, approximation=Neighbours(32))
-    >>> mean, std = model.fit(X, np.sin(X[:, 0])).predict([[1.0], [50.0]], return_std=True)
-    >>> bool(abs(mean[0] - np.sin(1.0)) < 1e-2), std.round(1)
-    (True, array([0. , 1.1]))
-    """
-
-    k: int | str = "auto"
-    landmarks: Any = None
-    recalibrate: bool = True
-    random_state: int = 0
-
-    def check(self):
-        """Return self, or raise ValueError for what cannot be."""
-        if self.k != "auto" and (not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1):
-            raise ValueError(f'k must be a whole number >= 1 or "auto", got {self.k!r}.')
-        self.chosen()
-        return self
-
-    @property
-    def first(self):
-        """Neighbours that hyper-parameters are learnt with."""
-        return FIRST if self.k == "auto" else self.k
-
-    @property
-    def most(self):
-        """Neighbours that there may be in the end."""
-        return MOST if self.k == "auto" else self.k
-
-    def chosen(self):
-        """`Landmarks` of the global part, or None."""
-        if self.landmarks is None or isinstance(self.landmarks, Landmarks):
-            return None if self.landmarks is None else self.landmarks.check()
-        return Landmarks(self.landmarks, random_state=self.random_state).check()
 
 
 class NearestRows:

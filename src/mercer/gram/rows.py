@@ -177,6 +177,15 @@ class Rows:
         other._apart = None if other.merged else other
         return other
 
+    def among(self, index):
+        """Return some of the points, for a fit to these: the rows of all others count as rows of weight 0."""
+        other, place = self.take(index), np.full(self.n, -1)
+        place[index] = np.arange(len(index))
+        mine = np.flatnonzero(place[self.index] >= 0)
+        other.index, other.row_y = place[self.index[mine]], self.row_y[mine]
+        other.row_weight, other.used, other.given = self.row_weight[mine], self.used[mine], self.given
+        return other
+
     def once(self):
         """Return each point as one row of its weight and mean target: what there is where no noise explains copies."""
         other = copy.copy(self)

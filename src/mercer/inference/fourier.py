@@ -8,8 +8,9 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.gram.fourier import FINER, MOST, TooManyWaves, Waves
 from mercer.gram.landmarks import drawn
-from mercer.inference.moments import Moments, draw, noise_at
+from mercer.inference.moments import Moments
 from mercer.inference.neighbours import NeighbourPosterior
+from mercer.inference.posterior import Posterior
 from mercer.inference.waves import WaveInverse, WaveSums, squares
 from mercer.solvers.normal import whiten
 from mercer.solvers.waves import FEW, FactoredWaves
@@ -28,7 +29,7 @@ FIELDS = {
 }
 
 
-class FourierPosterior:
+class FourierPosterior(Posterior):
     """m(x) = φ(x)ᵀβ + h(x)ᵀb,  (DΦᵀWΦD + λI)β = DΦᵀW(y − Hb).
 
     Few waves, as a smooth kernel has, are factored, and give variances, left-out rows and the evidence exactly. With
@@ -108,6 +109,7 @@ class FourierPosterior:
     points = property(lambda self: None, doc="There are no landmarks.")
     ordered = property(lambda self: self.near.ordered, doc="Of the neighbours.")
     local = property(lambda self: self.waves.count > FEW, doc="Whether variances are those of neighbours.")
+    correlated = property(lambda self: not self.local, doc="Whether covariances are known.")
     more = "approximation=Fourier(k={})"
     log_evidence = property(
         lambda self: self.near.log_evidence, doc="log p(y): exact with few waves, or by neighbours."
@@ -191,11 +193,6 @@ class FourierPosterior:
         C = self.lam * half.T @ half + rest.T @ rest
         np.fill_diagonal(C, found.variance)
         return found, C
-
-    def sample(self, X, n_samples, rng, noisy=False):
-        """Joint draws of f, or with noise of y, at the rows of X: (r, t, n_samples)."""
-        found, C = self.covariance(X)
-        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
 
 def box_of(kernel, rows, lam):

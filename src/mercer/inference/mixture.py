@@ -4,10 +4,11 @@ import numpy as np
 
 from mercer._state import check
 from mercer.inference.moments import Moments, Slopes, mixed
+from mercer.inference.posterior import Posterior
 from mercer.inference.regression import RegressionPosterior
 
 
-class PosteriorMixture:
+class PosteriorMixture(Posterior):
     """p(f | y) = (1/s) Σ p(f | y, θᵢ) over draws θᵢ: what `RegressionPosterior` answers, as moments of the mixture.
 
     Its variance differs by target, because means do: it is (m, t).

@@ -15,6 +15,7 @@ from mercer._state import check, check_vectors
 from mercer.gram import Rows, joined, take
 from mercer.gram.neighbours import Clouds, NearestRows, named
 from mercer.inference.moments import Moments
+from mercer.inference.posterior import Posterior
 from mercer.inference.regression import refuse_conflict
 from mercer.kernels import Kernel
 from mercer.solvers.neighbourhoods import conditionals
@@ -241,7 +242,7 @@ class Shared:
         return self._logs + weights + self._logdet - (Span(H).logdet if self.q else 0.0)
 
 
-class NeighbourPosterior:
+class NeighbourPosterior(Posterior):
     """f | y_N at each x:  m(x) = wᵀ(y_N − Φ_Nβ) + φ(x)ᵀβ,  v(x) = k(x, x) − kᵀw + rᵀP⁻¹r,  w = (K_NN + λI)⁻¹k.
 
     r = φ(x) − Φ_Nᵀw is what the neighbours do not say of the shared features, so that far from all rows the prior
@@ -306,6 +307,7 @@ class NeighbourPosterior:
         return cls(**state)
 
     local = True  # variances are those of neighbours
+    correlated = False
     more = "approximation=Neighbours({}) or with landmarks"
 
     def about(self, words):
@@ -362,10 +364,6 @@ class NeighbourPosterior:
             variance[i : i + step] = v + self._shared_variance(rest)
         return Moments(mean, variance)
 
-    def mean(self, X):
-        """m(x), of shape (r, t)."""
-        return self.moments(X).mean
-
     def _shared_variance(self, rest):
         """rᵀP⁻¹r."""
         if not rest.shape[1]:
@@ -379,10 +377,6 @@ class NeighbourPosterior:
             "neighbours give each input its own posterior, and no covariance between inputs: use approximation=None "
             "or Landmarks() for covariances and draws."
         )
-
-    def sample(self, X, n_samples, rng, noisy=False):
-        """Refused, as the covariance."""
-        return self.covariance(X)
 
     # ------------------------------------------------------------------ rows left out
     def left_out(self, rows=None, k=None):

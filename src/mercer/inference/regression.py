@@ -10,7 +10,8 @@ from mercer._state import check, check_vectors
 from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows, apply, take
-from mercer.inference.moments import Slopes, clip, draw, noise_at
+from mercer.inference.moments import Slopes, clip
+from mercer.inference.posterior import Posterior
 from mercer.kernels import Kernel
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.fitted import examine_fit
@@ -24,7 +25,7 @@ FIELDS = {
 WORTH = 4  # one row costs a few n²; from n/WORTH rows on a new factor is cheaper
 
 
-class RegressionPosterior:
+class RegressionPosterior(Posterior):
     """f | y:  m(x) = kₓᵀα + h(x)ᵀb,  v(x) = k(x, x) − what the rows explain of f(x).
 
     Parameters
@@ -139,11 +140,6 @@ class RegressionPosterior:
         found = clip(mean, C.diagonal().copy(), np.asarray(self.kernel.diag(X), dtype=float), self.rows.n)
         np.fill_diagonal(C, found.variance)
         return found, C
-
-    def sample(self, X, n_samples, rng, noisy=False):
-        """Joint draws of f, or with noise of y, at the rows of X: (m, t, n_samples)."""
-        found, C = self.covariance(X)
-        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
 
     def parts(self, X):
         """[Moments]: f = f₁ + f₂ + … + trend, each with its own posterior variance; the means sum to m(x)."""

@@ -36,12 +36,15 @@ def computed_by(loop, shape=None):
 
 def _compiled(kernel):
     """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
-    phi, dphi, dshape = (getattr(getattr(kernel, name), "__func__", None) for name in ("phi", "dphi", "dshape"))
-    found = LOOPS.get(phi)
+    own, kind = kernel.__dict__, type(kernel)
+    found = None if "phi" in own else LOOPS.get(kind.phi)
     if found is None:
         return None, None, 1.0
     name, shape = found
-    same = LOOPS.get(dphi) == found and (LOOPS.get(dshape) == found if shape else dshape is Radial.dshape)
+    same = LOOPS.get(kind.dphi) == found and (
+        LOOPS.get(kind.dshape) == found if shape else kind.dshape is Radial.dshape
+    )
+    same = same and "dphi" not in own and "dshape" not in own
     return name, name if same else None, 1.0 if shape is None else float(kernel._positive(shape))
 
 

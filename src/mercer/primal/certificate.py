@@ -247,7 +247,7 @@ def words(found):
     return text + (f" {found['stopped']}" if "stopped" in found else "")
 
 
-def told(found, warn):
+def warn_of(found, warn):
     """Warn where there are not enough landmarks, or where the fit is worse than none."""
     if "worse_than_mean" in found:
         warn(

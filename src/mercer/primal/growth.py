@@ -19,7 +19,7 @@ TINY = 1e-5  # of y: a sum of squares that float32 does not know
 
 
 @dataclass
-class Grown:
+class LandmarkFit:
     """A fit on landmarks, and what is known of it."""
 
     fit: SquaredFit
@@ -36,8 +36,8 @@ class Grown:
 
 
 @dataclass
-class Task:
-    """What a fit on landmarks is asked for, beside its kernel.
+class LandmarkSearch:
+    """The adaptive choice of landmarks: what a fit on them is asked for, beside its kernel.
 
     Attributes
     ----------
@@ -94,12 +94,12 @@ class Task:
         return sample, fit
 
 
-def grow(task, kernel, lam, rule=None):
-    """`Grown`: stages of more and more landmarks; the last that was finished is refined and certified.
+def fit_landmarks(task, kernel, lam, rule=None):
+    """`LandmarkFit`: stages of more and more landmarks; the last that was finished is refined and certified.
 
     Parameters
     ----------
-    task : Task
+    task : LandmarkSearch
     kernel : Kernel
     lam : float or None
         λ; None where a rule chooses it, at each number of landmarks anew.
@@ -135,7 +135,7 @@ def grow(task, kernel, lam, rule=None):
         task.options["checkpoint"].remove()
     held = (task.source.aside(), task.source.index) if task.how.held else (None, None)
     digest = RowDigest.of_source(task.source)
-    return Grown(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held, digest)
+    return LandmarkFit(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held, digest)
 
 
 def _checking(fit):

@@ -18,8 +18,9 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
     value, gradient = problem.evaluate(theta, hessians)
     took = clock.seconds - began
     pairs, status, problems = [] if pairs is None else pairs, "max_iter", len(value)
+    steps = 0
     done, stuck = np.zeros(problems, dtype=bool), np.zeros(problems, dtype=bool)
-    for step in range(max_iter):  # noqa: B007
+    for _ in range(max_iter):
         direction = -_two_loops(gradient, pairs, hessians)
         slope = inner(direction, gradient, problems)
         done |= (-slope <= 2.0 * tol * np.abs(value)) | ~np.isfinite(slope)
@@ -30,7 +31,7 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
         if not clock.fits(took):
             status = "time_budget"
             break
-        length = live.astype(float)
+        length, steps = live.astype(float), steps + 1
         for _ in range(BACK):
             there, began = theta + length * np.where(live, direction, 0.0), clock.seconds
             now, slopes = problem.evaluate(there, hessians)
@@ -41,12 +42,13 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
             length = np.where(late, 0.5 * length, length)
         live &= ~late
         stuck |= late
-        if not live.any():
-            continue
+        if not live.any():  # said at once: who asked for one step only would take the same one again for ever
+            status = "stalled"
+            break
         there, now, slopes = (np.where(live, a, b) for a, b in ((there, theta), (now, value), (slopes, gradient)))
         _add_pair(pairs, there - theta, slopes - gradient, hessians, problems)
         theta, value, gradient = there, now, slopes
-    return theta, value, gradient, step + 1 if status == "max_iter" else step, status
+    return theta, value, gradient, steps, status
 
 
 def inner(A, B, problems):

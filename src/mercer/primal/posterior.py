@@ -5,7 +5,8 @@ import numpy as np
 from mercer._state import check, check_vectors
 from mercer.gram import apply
 from mercer.gram.groundwork import Trend
-from mercer.inference.moments import Moments, draw, noise_at
+from mercer.inference.moments import Moments
+from mercer.inference.posterior import Posterior
 from mercer.kernels import Kernel
 from mercer.solvers.normal import whiten
 
@@ -16,7 +17,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-class LandmarkPosterior:
+class LandmarkPosterior(Posterior):
     """f | y on landmarks z:  m(x) = k(x, z)ᵀα + h(x)ᵀb,  v(x) = k(x, x) − ‖a‖² + λ aᵀ(S + λI)⁻¹a,  a = L⁻¹k(z, x).
 
     k(x, x) − ‖a‖² is what the landmarks do not see of f(x): far from them the prior variance comes back. The rest is a
@@ -92,8 +93,3 @@ class LandmarkPosterior:
         found = self.moments(X)
         np.fill_diagonal(C, found.variance)
         return found, C
-
-    def sample(self, X, n_samples, rng, noisy=False):
-        """Joint draws of f, or with noise of y, at the rows of X: (r, t, n_samples)."""
-        found, C = self.covariance(X)
-        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))

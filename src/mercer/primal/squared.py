@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._cached import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.primal.design import FIRST, SINGLE_FROM, Chosen, Design, InSingle
@@ -157,6 +158,10 @@ class SquaredFit:
 
     def unseen(self):
         """k(x, x) − ‖a‖² of the rows that are left out one by one: what the landmarks do not see of f there."""
+        return self._unseen
+
+    @cached_property
+    def _unseen(self):
         k = self.rows[:, : self.normal.m] / np.sqrt(self.weight)[:, None] + self.design.centre
         return np.maximum(self.prior - np.square(self.normal.whitened(k.T)).sum(axis=0), 0.0)
 

@@ -146,7 +146,7 @@ def reproduce_section(case, command):
         "command": None if command is None else plain(str(command)),
         "call": plain(repr(model)),
         "fitted": plain(repr(model.frozen())),
-        "draws": bool(getattr(model, "n_hyper_samples", 0)),
+        "draws": bool(model.get_params(deep=False).get("n_hyper_samples")),
         "versions": {
             "mercer": mercer.__version__,
             "numpy": np.__version__,

@@ -12,6 +12,7 @@ from mercer.selection.judging import quietly
 
 SHUFFLED, REPEATS, LEAST_SHUFFLED = 400, 5, 40  # rows and repeats of the shuffling, and rows at least
 FEWEST_SHUFFLED, SHUFFLING = 15, 0.4  # rows where the time budget ends, and the share of what is left of it
+TOGETHER = 1000  # rows, shuffled for several factors, that are predicted in one call
 WIDE = 50  # columns beyond which they are shuffled once
 SHUFFLED_ENTRIES = 2e8  # values of the kernel that the shuffling may ask for
 COVERAGE = 0.9  # of the intervals that the page shows
@@ -76,10 +77,14 @@ def importance(case):
     scale = float(np.sqrt(np.sum((base / unit).var(axis=0)))) or 1.0
     rng = np.random.default_rng(0)
     X, order = case.take(np.tile(rows, repeats)), np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
-    rise = np.zeros(len(case.factors))
-    for j, factor in enumerate(case.factors):
-        moved = answers(case, shuffled(case, X, factor, order)).reshape(repeats, *base.shape) - base
-        rise[j] = np.mean(np.sqrt(np.mean(np.sum((moved / unit) ** 2, axis=2), axis=1))) / scale
+    rise, together = np.zeros(len(case.factors)), max(TOGETHER // len(X), 1) if case.vectors else 1
+    for first in range(0, len(rise), together):  # few rows of each factor are asked for in one call
+        some = case.factors[first : first + together]
+        Z = np.concatenate([shuffled(case, X, factor, order) for factor in some]) if together > 1 else (
+            shuffled(case, X, some[0], order))  # fmt: skip
+        moved = answers(case, Z).reshape(len(some), repeats, *base.shape) - base
+        size = np.sqrt(np.mean(np.sum((moved / unit) ** 2, axis=3), axis=2))
+        rise[first : first + len(some)] = np.mean(size, axis=1) / scale
     return rise
 
 
@@ -247,7 +252,7 @@ def effects_section(case, left):
     if not factors:
         kind = "a matrix of kernel values" if case.pairwise else "whole objects"
         return missing(f"The inputs are {kind}, not columns: there is no importance and no partial dependence.")
-    if skipped := case.budget.skips("effects of the columns"):
+    if skipped := case.budget.skips("effects of the columns", _seconds_of_curve(case)):
         return skipped
     rows = [{"name": factors[j].name, "kind": factors[j].kind, "rise": float(case.importance[j])}
             for j in case.order[:COLUMNS]]  # fmt: skip
@@ -266,6 +271,15 @@ def effects_section(case, left):
         "texts": [factor.name for factor in factors if factor.kind == TEXT][:COLUMNS],
         "pairs": pairs_section(case, moving),
     }
+
+
+def _seconds_of_curve(case):
+    """What the first curve takes, from one of its points; 0 without a time budget."""
+    if not case.budget.limited or case.budget.spent:
+        return 0.0
+    clock = Clock()
+    answers(case, case.take(case.shown(AVERAGED)))
+    return POINTS * clock.seconds
 
 
 def one_input(case, left, factor):

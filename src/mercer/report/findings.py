@@ -18,9 +18,9 @@ class Allowance(Clock):
         super().__init__(seconds)
         self.given, self.left_out = seconds, []
 
-    def skips(self, what):
-        """The line of a part that is left out; None while there is time."""
-        if not self.spent:
+    def skips(self, what, seconds=0.0):
+        """The line of a part that is left out, which takes so long at least; None while there is time."""
+        if self.fits(seconds):
             return None
         self.left_out.append(what)
         return missing(f"{what[0].upper()}{what[1:]}: left out, the time budget of {self.given:g} s was used up.")

@@ -16,8 +16,9 @@ from mercer.selection.equal import random_folds
 FOLDS = 5
 FEW = 60  # rows up to which each one is left out alone
 NEIGHBOURS = 5
-ONE_THREAD = 5000  # rows up to which trees are grown on one thread
+ONE_THREAD = 5000  # rows up to which simple models have one thread
 LEAST_TREES = 100  # rows from which trees are worth a comparison
+BOOSTED = "boosted trees"
 TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
 DRAWS = 200  # of the bootstrap behind a standard error
 ALWAYS = 2  # simple models that are judged whatever the clock says: the mean, and a line
@@ -251,35 +252,36 @@ def _trees(labels, n):
         if labels
         else RandomForestRegressor(TREES, max_features=1 / 3, **options)
     )
-    return {"boosted trees": boosted(random_state=0, early_stopping=False), "random forest": forest}
+    return {BOOSTED: boosted(random_state=0, early_stopping=False), "random forest": forest}
 
 
-def least_seconds(model, n, d, y):
-    """Seconds that a simple model takes at least on n rows of d numbers: of boosted trees, a set for each class."""
-    if not hasattr(model, "max_iter") or not hasattr(model, "max_leaf_nodes"):
+def least_seconds(name, n, d, classes):
+    """Seconds that a simple model takes at least on n rows of d numbers: boosted trees, a set for each class."""
+    if name != BOOSTED:
         return 0.0
-    several = len(np.unique(y)) if is_classifier(model) else 2
-    return (several if several > 2 else 1) * (0.03 + 2e-6 * n * d)
+    return (classes if classes > 2 else 1) * (0.03 + 2e-6 * n * d)
 
 
 def beside(X, y, labels, folds, weight=None, clock=FOREVER):
     """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers.
 
-    Those that would not end with the clock are left out, but for the two quickest.
+    Those that would not end with the clock are left out, but for the two quickest where these are quick.
     """
     X, found, late = np.zeros((len(y), 0)) if X is None else X, {}, set()
     sd = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+    classes = len(np.unique(y)) if labels else 0
     for left, (train, test) in zip(range(len(folds), 0, -1), folds, strict=True):
-        for name, model in simple_models(labels, len(train), X.shape[1]).items():
-            new = name not in found and len(found) >= ALWAYS
-            if name in late or (new and not clock.fits(least_seconds(model, len(train), X.shape[1], y))):
+        for place, (name, model) in enumerate(simple_models(labels, len(train), X.shape[1]).items()):
+            least = least_seconds(name, len(train), X.shape[1], classes)
+            if name in late or (name not in found and place >= ALWAYS and not clock.fits(least)):
                 continue
             began = clock.seconds
             values = simply_predicted(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
             took = clock.seconds - began
-            if left > 1 and (len(found) > ALWAYS or took > SHORT) and not clock.fits((left - 1) * took):
+            dear = place >= ALWAYS or (place > 0 and took > SHORT)
+            if left > 1 and dear and not clock.fits((left - 1) * took):
                 late.add(name)
     return [(name, values) for name, values in found.items() if name not in late]
 
@@ -287,11 +289,11 @@ def beside(X, y, labels, folds, weight=None, clock=FOREVER):
 def simply_predicted(model, X, y, held, weight=None):
     """What a simple model, fitted quietly and with weights where it takes them, says of other rows.
 
-    Trees of few rows have one thread: threads of OpenMP wait for each other a hundred times in a boosted fit, and as
-    often in a prediction; on a busy machine a tenth of a second becomes ten.
+    Few rows have one thread: threads of OpenMP wait for each other a hundred times in a boosted fit, and those of BLAS
+    as often in a logistic regression of many classes; on a busy machine a tenth of a second becomes ten.
     """
     weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
-    with threadpool_limits(1, "openmp") if len(y) <= ONE_THREAD else nullcontext():
+    with threadpool_limits(1) if len(y) <= ONE_THREAD else nullcontext():
         return quietly(quietly(model.fit, X, y, **weights).predict, held)
 
 

@@ -137,7 +137,7 @@ def nested_cv(
         return None
     scores, plain, choices, predictions, proba, std = zip(*found, strict=True)
     plain, plain_predictions = zip(*plain, strict=True)
-    known = all(one is not None for one in plain_predictions)  # there was time for all of them
+    judged = all(one is not None for one in plain_predictions)  # there was time for all of them
     done = folds[: len(found)]
     pooled = Pooled.of(y, done, weight, scores, predictions)
     others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees
@@ -158,7 +158,7 @@ def nested_cv(
         planned=len(folds),
         equal=_kept_together(together, folds),
         pooled=pooled,
-        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and known else None,
+        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and judged else None,
         baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
     )
 
@@ -186,8 +186,9 @@ def _simple(fitted, X, y, train, test, weight, labels, took, clock):
     A, B = (_readable(fitted, _safe_indexing(X, rows)) for rows in (train, test))
     A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
     weights, found = None if weight is None else weight[train], []
+    classes = len(np.unique(y[train])) if labels else 0
     for name, one in simple_models(labels, *A.shape).items():
-        if clock.fits(took[name] if name in took else least_seconds(one, *A.shape, y[train])):
+        if clock.fits(took[name] if name in took else least_seconds(name, *A.shape, classes)):
             began = clock.seconds
             found.append((name, simply_predicted(one, A, y[train], B, weights)))
             took[name] = max(took.get(name, 0.0), clock.seconds - began)

@@ -82,7 +82,7 @@ def plan_landmarks(
 
 def preferred(exact, n, *, memory=None, time_budget=None):
     """Why landmarks are better than the exact plan of n points, or "" where they are not."""
-    late = CAUTION * exact.last > latest(time_budget)
+    late = time_budget is not None and CAUTION * exact.last > latest(time_budget)  # first asked, the machine is timed
     if n < LEAST and not late:
         return ""
     budget = PATIENCE if time_budget is None else time_budget

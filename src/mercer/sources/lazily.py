@@ -1,28 +1,9 @@
 """Methods of new rows on collections of Dask: lazily, partition by partition."""
 
-import functools
-
 import numpy as np
 
-from mercer.sources.cluster import is_dask
 
-
-def over_partitions(method):
-    """Decorate a method of (self, X, …) that answers row by row: for a collection of Dask the answer is one, and lazy.
-
-    What travels is a plain model, as a file would keep it, once for each worker that needs it.
-    """
-
-    @functools.wraps(method)
-    def call(self, X, *args, **kwargs):
-        if not is_dask(X):
-            return method(self, X, *args, **kwargs)
-        return _lazy(self, method.__name__, X, args, kwargs)
-
-    return call
-
-
-def _lazy(model, name, X, args, kwargs):
+def answer_lazily(model, name, X, args, kwargs):
     """The answer of a method for each partition of X, as an array of Dask; a tuple of arrays where it is one."""
     import dask.array as da
     from dask import delayed

@@ -203,7 +203,8 @@ def check_mixed(column, target=False):
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
     limits = column.str.to_lowercase().is_in(LIMIT_WORDS).fill_null(False)
     present, what = len(column) - column.null_count() - limits.sum(), "numbers"
-    unread = unread_in(column) if why_ignored(column) is not None else None
+    many = column.drop_nulls().n_unique() > TEXT_LEVELS or why_ignored(column) is not None
+    unread = unread_in(column) if many else None
     few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
     few = few and not present == column.drop_nulls().n_unique() > LEAST
     if not present or good.sum() < MOSTLY_SO * present or few:

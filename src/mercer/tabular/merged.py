@@ -36,8 +36,7 @@ def filled_down(frame, notes, names=(), target=None, settled=None):
             raise DataError(
                 f"column {column.name!r} has a number or a date in {count(column.count(), 'row')}, evenly apart, "
                 f"and nothing in those below. If these are merged cells, say --fill-down {column.name!r}: a row has "
-                f"what stands above it; if nothing means missing, --numeric {column.name!r} or --ignore "
-                f"{column.name!r}."
+                f"what stands above it; if it means missing, --numeric {column.name!r}, or --ignore {column.name!r}."
             )
     found = [name for name in found if frame[name].dtype == pl.String and 0 < frame[name].null_count() < frame.height]
     for name in found:

@@ -21,9 +21,9 @@ def middles(column, decimal, notes, sure=True):
 
     number = digits(decimal)
     dashed, worded, apart = (
-        rf"({number})\s*(?:{DASH})\s*({number})",
+        rf"([+-]?{number})\s*(?:{DASH})\s*({number})",
         rf"([+-]?{number})\s*({WORDS})\s*([+-]?{number})",
-        rf"([+-]?{number})\s+(?:{DASH})\s+([+-]?{number})",
+        rf"([+-]?{number})(?:\s+(?:{DASH})\s+|\s*(?:~|〜|\.\.\.?|…)\s*)([+-]?{number})",
     )
     form = rf"^(?:{dashed}|{worded}|{apart})(\s*\D{{0,15}})$"
     plain = _one_unit(column, number)

@@ -6,7 +6,7 @@ MOST = 0.8  # share of the cells
 SHORT = 60  # letters of such a cell
 FORMS = 8  # of cells, all digits taken for the same; and as a share of the rows
 SHARE = 0.1
-DIFFERENT = 0.3  # share of the cells with another number than the others
+DIFFERENT, LEVELS = 0.3, 30  # share of the cells with another number than the others; or so many numbers
 LEAST = 5  # cells
 DECIMAL = r"(?:^|[^\w.,])(\d{1,7}[.,]\d{1,6})(?:[^\d.,]|[.,]$|[.,][^\d]|$)"  # 12.5, and no part of 1.2.3
 SPOKEN = r"^[+-]?\d+\s*\pL[\pL.]*[,\s]+(?:\pL+\s+)?\d+\s*\pL[\pL.]*$"  # 2 rooms 80 sqm
@@ -36,7 +36,7 @@ def unread_in(column):
         return None
     numbers = present.str.extract(DECIMAL)
     many = numbers.is_not_null().sum() >= MOST * len(present)
-    if many and numbers.n_unique() >= DIFFERENT * len(present):
+    if many and numbers.n_unique() >= min(LEVELS, DIFFERENT * len(present)):
         return "numbers", present[:2].to_list()
     if present.str.contains(SPOKEN).sum() >= MOST * len(present) and len(forms) <= FORMS:
         return "numbers", present[:2].to_list()

@@ -11,7 +11,7 @@ much when the machine is busy.
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from mercer import _native
 from mercer._threads import ALONE, NO_THREAD, one_blas_thread, run
@@ -170,7 +170,8 @@ def inverse_from_lower(L):
     n = check_square(L)
     with threads_for(n):
         if _one_call(L, n):
-            dpotri(L.T, lower=0, overwrite_c=1)
+            dtrtri(L.T, lower=0, overwrite_c=1)  # dpotri is these two, but starts threads for any few rows
+            dlauum(L.T, lower=0, overwrite_c=1)
         else:
             _sweep(blas(L.dtype), L, n)
     return mirror(L)

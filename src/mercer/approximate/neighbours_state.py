@@ -1,12 +1,21 @@
-"""What a fit by neighbours keeps beside its posterior: some rows left out one by one, and what they say of errors."""
+"""A fit by neighbours: its posterior, some rows left out one by one, and what they say of errors."""
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
 
 from mercer._clock import FOREVER, Clock
 from mercer._state import check
+from mercer.approximate.base import Approximation
+from mercer.approximate.fitted import Fitted, slopes_of
+from mercer.approximate.neighbours import Neighbours
+from mercer.approximate.process import evidence_of, process_attributes
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior, OrderedRows
+from mercer.solvers.fitted import LeftOut
+from mercer.solvers.plan_class import Plan
+from mercer.uncertainty import calibration_of
 
 LEFT_OUT = 8192  # rows: the standard error of a coverage of 90 % is 0.3 %
 TRIED = 2048  # of them, for how many neighbours are enough
@@ -17,12 +26,12 @@ SURE = 2.0  # and standard errors of the gain
 AHEAD = 40.0  # times a trial: the next, of twice as many neighbours, and what is left out in the end
 FIELDS = {
     "posterior": (NeighbourPosterior, FourierPosterior),
-    "index": "int s", "residuals": "float s t", "variance": "float s", "report": dict,
-    "flat": bool,
+    "index": "int s", "residuals": "float s t", "variance": "float s", "certificate": dict,
+    "flat": bool, "precisions": bool, "how": Approximation, "plan": (Plan, None),
 }  # fmt: skip
 
 
-class KeptNeighbours:
+class NeighbourState(Fitted):
     """Rows left out one by one, each predicted from its neighbours: for intervals, and for words about calibration.
 
     Attributes
@@ -34,30 +43,36 @@ class KeptNeighbours:
         y − f₋ᵢ(x) of each.
     variance : ndarray of shape (s,)
         Of y, by the model without it.
-    report : dict
+    certificate : dict
         What ``fit_report_["approximation"]`` says.
-    flat : bool
-        Whether y is one column.
+    flat, precisions : bool
+        Whether y is one column, and whether each row has a noise variance of its own.
+    how : Approximation
+        By which the fit is made again for other rows.
+    plan : Plan
     """
 
-    unit = 1.0
+    FIELDS = FIELDS
+    state_version = 2  # the first did not know how it was made
+    calibrated = True
 
-    def __init__(self, posterior, index, residuals, variance, report, flat):
+    def __init__(self, posterior, index, residuals, variance, certificate, flat, precisions, how, plan):
         self.posterior, self.index, self.residuals, self.variance = posterior, index, residuals, variance
-        self.report, self.flat, self._fewer = report, flat, None
+        self.certificate, self.flat, self.precisions, self.how, self.plan = certificate, flat, precisions, how, plan
+        self._fewer = None
 
     @classmethod
-    def of(cls, posterior, seed, flat, tried=()):
-        """Return what is kept of a posterior; ``tried`` are the numbers of neighbours that were."""
+    def of(cls, posterior, seed, tried=(), **options):
+        """Return the state of a posterior; ``tried`` are the numbers of neighbours that were."""
         own, half = some_rows(posterior.rows, seed), max(1, posterior.k // 2)
         residuals, variance = left_out(posterior, own)
         fewer = left_out(posterior, own, half) if half < posterior.k and posterior.local else None
         said = _report(posterior, residuals, variance, fewer, None, list(tried))
-        self = cls(posterior, posterior.rows.used[own], residuals, variance, said, flat)
+        self = cls(posterior, posterior.rows.used[own], residuals, variance, said, **options)
         self._fewer = fewer
         return self
 
-    def variance_factor(self, seed, precisions=False):
+    def variance_factor(self, seed):
         """What all variances are to be multiplied by: the mean z² of points left out, and of rows about their point.
 
         A point leaves with all its rows, so that a whole weight is as many equal rows, as in the evidence; where
@@ -71,55 +86,93 @@ class KeptNeighbours:
         squares, count = (residuals**2 / variance[:, None]).mean(axis=1), np.ones(len(point))
         if posterior.lam > 0:
             squares += rows.spread[point].mean(axis=1) / posterior.lam
-            count = (np.bincount(rows.index, minlength=rows.n) if precisions else rows.weights())[point]
+            count = (np.bincount(rows.index, minlength=rows.n) if self.precisions else rows.weights())[point]
         return float(squares.sum() / count.sum())
 
     def rescaled(self, posterior, c):
-        """Return what is kept of the posterior with all variances times c: residuals stay what they are."""
+        """Return the state of the posterior with all variances times c: residuals stay what they are."""
         fewer, variance = None if self._fewer is None else (self._fewer[0], c * self._fewer[1]), c * self.variance
-        said = _report(posterior, self.residuals, variance, fewer, c, self.report["tried"])
-        return type(self)(posterior, self.index, self.residuals, variance, said, self.flat)
-
-    def state(self):
-        """{name: value}: what a file keeps."""
-        return {name: getattr(self, name) for name in FIELDS}
+        said = _report(posterior, self.residuals, variance, fewer, c, self.certificate["tried"])
+        options = (self.flat, self.precisions, self.how, self.plan)
+        return type(self)(posterior, self.index, self.residuals, variance, said, *options)
 
     @classmethod
     def from_state(cls, state):
         """Return what had this state."""
-        check(state, FIELDS, "KeptNeighbours")
+        check(state, FIELDS, "NeighbourState")
         if state["index"].max(initial=-1) >= state["posterior"].rows.given:
-            raise ValueError("KeptNeighbours.index names a row that is not there.")
+            raise ValueError("NeighbourState.index names a row that is not there.")
         return cls(**state)
 
-    def to_rows(self, values, index=None):
-        """Values of the rows that were drawn, or of those of an index, among all n; nan for the others."""
-        out = np.full((self.posterior.rows.given, *np.shape(values)[1:]), np.nan)
-        out[self.index if index is None else index] = values
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today; the model then says how it was made."""
+        later = {"precisions": False, "how": Neighbours(), "plan": None}
+        return (
+            {name: value for name, value in state.items() if name != "report"}
+            | later
+            | {"certificate": state["report"]}
+        )
+
+    @property
+    def rows(self):  # type: ignore[override]
+        """The rows of the fit."""
+        return self.posterior.rows
+
+    @property
+    def slopes(self):  # type: ignore[override]
+        """(Trend, b) of a trend that is more than a constant."""
+        return slopes_of(self.rows.trend, self.posterior.b)
+
+    def calibrates(self, coverage):
+        return 0 < coverage < 1 and (len(self.residuals) + 1) * (1.0 - coverage) >= 1.0
+
+    def attributes(self):
+        f = self.posterior
+        return process_attributes(f, self.flat, self.precisions, f.log_evidence) | {"neighbours_": self}
+
+    def report(self):
+        f, plan = self.posterior, self.plan
+        said = {"kernel": repr(f.kernel), "noise": f.lam, **f.rows.counts(), "log_marginal_likelihood": f.log_evidence}
+        said |= {"gram": plan.gram, "solver": plan.solver, "reasons": list(plan.reasons)}
+        return said | {"memory_predicted": plan.memory_bytes, "approximation": self.certificate}
+
+    # ---------------------------------------------------------------------- rows left out
+    def _to_rows(self, values):
+        """Values of the rows that were drawn among all n; nan for the others."""
+        out = np.full((self.rows.given, *np.shape(values)[1:]), np.nan)
+        out[self.index] = values
         return out
 
-    def judged(self):
-        """(residuals, their deviations, which rows) of the rows left out."""
-        return self.residuals, self.std, self.index
+    def left_out(self):
+        unknown = np.full(len(self.index), np.nan)  # by neighbours, which see each row from many sides
+        return LeftOut(*map(self._to_rows, (self.residuals, unknown, self.variance)))
 
     @property
     def std(self):
         """Standard deviations of the rows drawn, by the model without each."""
         return np.sqrt(self.variance)
 
-    def deviation(self, X, weight=None):
-        """√(v(x) + λ/w) of new targets."""
-        return np.sqrt(self.posterior.moments(X).variance + self.posterior.lam / (1.0 if weight is None else weight))
+    def scores(self, X, normalise, weight):
+        scales = (self.std, self.deviation(X, weight)) if normalise else (1.0, 1.0)
+        return self.residuals, *scales
 
-    @property
-    def leverage(self):
-        """∂f(xᵢ)/∂yᵢ: not known by neighbours, which see each row from many sides."""
-        return np.full(len(self.index), np.nan)
+    def calibration(self, levels):
+        found = calibration_of(self.residuals / self.std[:, None], self.flat, levels)
+        return replace(found, z=self._to_rows(found.z))
 
-    @property
-    def dof(self):
-        """Not known either."""
-        return float("nan")
+    # ---------------------------------------------------------------------- rows that join and leave
+    def extended(self, X, y, weight, merge=True):
+        return self._changed(self.rows.extended(X, y, weight, merge))
+
+    def without(self, gone):
+        return self._changed(self.rows.without(gone)[0])
+
+    def _changed(self, rows):
+        """The fit to other rows at the same hyper-parameters: equal to a new one."""
+        f = self.how.refit(self.posterior, rows, evidence_of(self.precisions), self.plan)
+        options = {"flat": self.flat, "precisions": self.precisions, "how": self.how, "plan": self.plan}
+        return type(self).of(f, self.how.random_state, **options)
 
 
 def enough_neighbours(densities, k, most, clock=FOREVER, least=lambda densities: GAIN):
@@ -128,7 +181,7 @@ def enough_neighbours(densities, k, most, clock=FOREVER, least=lambda densities:
     Parameters
     ----------
     densities : callable
-        k ↦ log density of each of some rows, left out and told by their k nearest others.
+        k ↦ log density of each of some rows, left out and predicted from their k nearest others.
     k, most : int
     clock : Clock, default=FOREVER
         What does not fit is not tried.
@@ -138,7 +191,7 @@ def enough_neighbours(densities, k, most, clock=FOREVER, least=lambda densities:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.inference.neighbours_kept import enough_neighbours
+    >>> from mercer.approximate.neighbours_state import enough_neighbours
     >>> enough_neighbours(lambda k: np.full(9, -1.0 / k), 8, 64)
     (32, [[8, -0.125], [16, -0.0625], [32, -0.03125], [64, -0.015625]])
     """
@@ -165,7 +218,7 @@ def enough_rows(posterior, seed, most, clock):
     return enough_neighbours(lambda k: density(*left_out(posterior, own, k)), posterior.k, most, clock)
 
 
-def said_tried(tried):
+def describe_tried(tried):
     """Words about the k that were tried; none where there was one."""
     if not tried:
         return ""
@@ -233,7 +286,7 @@ def _report(posterior, residuals, variance, fewer, factor, tried):
         words += f": more would help, {posterior.more.format(2 * k)}"
     if not right:
         words += "; predict_interval(X) has the coverage of the rows left out"
-    return said | posterior.about(f"{words}.{said_tried(tried)}")
+    return said | posterior.about(f"{words}.{describe_tried(tried)}")
 
 
 def left_out_near(kernel, rows, b, count, k):
@@ -245,7 +298,7 @@ def left_out_near(kernel, rows, b, count, k):
     --------
     >>> import numpy as np
     >>> from mercer.gram import Rows
-    >>> from mercer.inference.neighbours_kept import left_out_near
+    >>> from mercer.approximate.neighbours_state import left_out_near
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 9, 100)[:, None]
     >>> error = left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), np.zeros((0, 1)), 50, 8)

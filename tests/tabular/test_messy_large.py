@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dirty import READ, REFUSED
 from mercer.cli import main
 from mercer.exceptions import DataError
 from mercer.tabular import Recipe, pages, read
 from mercer.tabular.large import survey
 from mercer.tabular.pages import Pages
+from tabular.messy_tables import READ, REFUSED
 
 ENDS = ("total", "empty rows", "footnote", "closing note")  # what stands at the end of a table
 

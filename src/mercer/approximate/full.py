@@ -1,17 +1,25 @@
 """All rows after landmarks: λ from rows left out near their neighbours, then a solution, if that ends in time."""
 
 import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mercer._clock import Clock
 from mercer._warn import warn
-from mercer.gram import take
-from mercer.inference.neighbours_kept import left_out_near
+from mercer.approximate import landmarks_ridge
+from mercer.approximate.base import Approximation
+from mercer.approximate.fitted import conventions, expansion, number_by_target
+from mercer.approximate.landmarks import FACTORS, Landmarks
+from mercer.approximate.landmarks_state import plain
+from mercer.approximate.neighbours_state import left_out_near
+from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
-from mercer.primal.kept import plain
 from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
+from mercer.solvers.plan_landmarks import affordable
 
+ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
+BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
 ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
 DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
@@ -19,14 +27,70 @@ LATE = "No passes over all rows fit the time"
 HALVINGS = 40  # of λ, at most: without noise the error falls for ever
 
 
-def solved(grown, kernel, rows, clock, free):
+@dataclass(frozen=True)
+class FullSolve(Approximation):
+    """The exact ridge regression, iterated until a tenth of the error of predictions is left, after landmarks.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        Which precondition the solution, and are what one gets where time ends before.
+    """
+
+    models = ("ridge",)
+    landmarks: Landmarks = field(default_factory=lambda: Landmarks(solve=True))
+
+    def plan(self, problem, binding=True):
+        """See `Approximation.plan`."""
+        return self.landmarks.plan(problem, binding, solve=True)
+
+    @classmethod
+    def offer(cls, problem, exact, why):
+        """See `Approximation.offer`."""
+        why = why or (ITERATED if exact.solver == "cg" else "")
+        if not why:
+            return None
+        options = {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t, "why": why}
+        options["factors"] = FACTORS if problem.lengths_tried else 0
+        plan = affordable(problem.count, problem.d, **options)
+        return plan and (cls(), plan)
+
+    def search(self, problem):
+        """See `Approximation.search`."""
+        problem = replace(problem, on_some=True)
+        return landmarks_ridge.search(self.landmarks, problem, lambda: problem.clock.part(BEFORE))
+
+    def fit(self, problem, at):
+        """See `Approximation.fit`."""
+        fitted, at = landmarks_ridge.fit_landmarks_alone(problem, at)
+        rows, source, held = problem.rows, at.start[0].source, self.landmarks.held
+        if held:  # rows of weight 0 to the fit
+            seen = source.take(np.arange(source.n))
+            rows = Rows(seen.X, seen.y, seen.weight, rows.trend, problem.merge)
+        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, problem.criterion is not None)
+        if at.result is not None:
+            at.result.lam = at.lam
+        state, unit = landmarks_ridge.state_of(problem, at, fitted), problem.rows.unit
+        state.learnt |= {"lam_": at.lam, "regularization_": conventions(at.lam, fitted.fit.sums.weight)}
+        if whole is None:
+            return state
+        alpha, state.solved = rows.scaled(whole.alpha), True
+        state.learnt |= expansion(at.kernel, rows.X, alpha * unit, whole.b * unit, problem.flat)
+        state.learnt["rkhs_norm_"] = number_by_target(np.sqrt(whole.square) * unit, problem.flat)
+        state.learnt["point_index_"] = rows.point_index()
+        if held:
+            state.take_held_from(rows.X, alpha, whole.b)
+        return state
+
+
+def solve_all_rows(fitted, kernel, rows, clock, free):
     """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
-    ``grown`` is the fit on landmarks. The error of a target, a tenth of which may be left, is its, or the smaller one
+    ``fitted`` is the `LandmarkFit`. The error of a target, a tenth of which may be left, is its, or the smaller one
     of some rows left out that their neighbours predict. ``free`` is whether λ was chosen, and may be chosen again.
     """
-    fit, found = grown.fit, grown.certificate
-    b, loo, unit = plain(fit)[1], grown.errors, math.sqrt(rows.n / rows.total)  # weight w counts w times
+    fit, found = fitted.fit, fitted.certificate
+    b, loo, unit = plain(fit)[1], fitted.errors, math.sqrt(rows.n / rows.total)  # weight w counts w times
     K, rough, s = rows.gram(kernel), rows.gram(kernel, np.float32), np.sqrt(rows.weights())
 
     def prepare(some, lam=fit.lam):
@@ -35,7 +99,7 @@ def solved(grown, kernel, rows, clock, free):
 
     cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
     if not clock.fits(cost.all):
-        return _stays(found, LATE), fit.lam
+        return _keep_landmarks(found, LATE), fit.lam
     lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
     if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
         return None, lam
@@ -45,13 +109,14 @@ def solved(grown, kernel, rows, clock, free):
         proof.CERTIFIED * error / unit, clock, blocks=fit.missing[0] > ROUGH * rows.total * lam, seconds=cost.product,
     )  # fmt: skip
     if made is None:
-        return _stays(found, LATE), fit.lam
+        return _keep_landmarks(found, LATE), fit.lam
     rms, passes = made.rms * unit, made.info["passes"]
     nearer = (rms <= proof.CERTIFIED * error) | (np.hypot(rms, error) < loo)  # errors of predictions, both
     if not nearer.all():
         far = rms[~nearer].max()
-        return _stays(found, f"{passes} passes over all rows came no nearer to the exact fit ({far:.3g})"), fit.lam
-    _tell(found, made, rms, error, rows.n, clock)
+        why = f"{passes} passes over all rows came no nearer to the exact fit ({far:.3g})"
+        return _keep_landmarks(found, why), fit.lam
+    _certify(found, made, rms, error, rows.n, clock)
     if lam != fit.lam:
         found["words"] += f" λ is {lam:.3g} for all rows; landmarks alone like {fit.lam:.3g} better."
     return made, lam
@@ -76,13 +141,13 @@ def lam_of_all(kernel, rows, lam, b, free, clock):
     return lam, error
 
 
-def _stays(found, why):
+def _keep_landmarks(found, why):
     """None: the fit on landmarks is what one gets; its certificate says why."""
     found["words"] += f" {why}: these stay."
-    proof.told(found, warn)
+    proof.warn_of(found, warn)
 
 
-def _tell(found, made, rms, error, n, clock):
+def _certify(found, made, rms, error, n, clock):
     """Write into the certificate how near the solution is, of the target that is furthest off beside its error."""
     relative = np.divide(rms, error, out=np.where(rms > 0, np.inf, 0.0), where=error > 0)
     target, was = int(np.argmax(relative)), found["distance"]

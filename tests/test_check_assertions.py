@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import check_estimators_unfitted
 
-from contract import LEFT_OUT, assert_passes, assert_passes_named
+from check_assertions import LEFT_OUT, assert_passes, assert_passes_named
 from mercer import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.testing import check_kernel

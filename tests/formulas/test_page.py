@@ -14,7 +14,7 @@ from scipy.optimize import brentq, linear_sum_assignment, minimize, minimize_sca
 from scipy.special import expit
 from scipy.stats import multivariate_normal
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "formulas.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "formulas.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| (\d{3}\.\d+) \|.*\| `([^`]+)` \|$", TEXT, re.MULTILINE))
 LOOSE = {  # by iteration or by quadrature; the others are exact

@@ -5,7 +5,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer._warn import warn
-from mercer.estimators.validation import seed_of
 from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
@@ -29,7 +28,7 @@ class HyperPosterior:
         self.kernel, self.lam = kernel, lam
         self.z = self.at(lam)
         self.names = [*kernel.names, "noise"]
-        self.free = searched(kernel, optimize)
+        self.free = which_are_learnt(kernel, optimize)
 
     def at(self, lam):
         """z of the kernel and λ; without noise its log is -inf, and means that."""
@@ -101,14 +100,6 @@ class HyperPosterior:
         return found, chains
 
 
-def likelihood(model, rows, lam, evidence):
-    """The `HyperPosterior` of the evidence; what was made before is kept: an optimiser of the user's asks again."""
-    known = model.__dict__.get("_likelihood")
-    if known is None or known.rows is not rows or (known.lam > 0) != (lam > 0):
-        known = model._likelihood = HyperPosterior(model.kernel_, rows, lam, evidence)
-    return known
-
-
 def checked(kernel, theta):
     """(kernel, λ) of (log θ, log σ²), checked."""
     z = checked_logs([*kernel.names, "noise"], theta)
@@ -123,7 +114,7 @@ def checked_logs(names, theta):
     return z
 
 
-def searched(kernel, optimize):
+def which_are_learnt(kernel, optimize):
     """Which of z = (log θ, log λ) are learnt."""
     return np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
 
@@ -142,7 +133,7 @@ def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
     """Refuse to sample by a criterion that is no likelihood, where nothing is free, and more factors than fit."""
     if not likelihood:
         raise ValueError('n_hyper_samples needs criterion="evidence": only a likelihood has a posterior.')
-    if not searched(kernel, optimize).any():
+    if not which_are_learnt(kernel, optimize).any():
         raise ValueError(
             f"n_hyper_samples = {n_samples}, but nothing is free to be sampled: {kernel!r} with optimize={optimize!r}. "
             "Use n_hyper_samples=0."
@@ -151,7 +142,7 @@ def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
     check_memory(count * 8.0 * n**2, f"{count} factors for n = {n}", memory, "fewer n_hyper_samples")
 
 
-def told(chains, names):
+def report_chains(chains, names):
     """What a report says of the chains; those that have not mixed are warned of."""
     count = chains.draws.shape[0] * chains.draws.shape[1]
     worst = int(np.nanargmax(chains.rhat)) if np.isfinite(chains.rhat).any() else 0
@@ -170,12 +161,12 @@ def told(chains, names):
     }
 
 
-def draw_posteriors(estimator, around, rows, bounds, solver):
-    """Draw hyper-parameters, and condition on each draw."""
-    count, seed = draws_of(estimator.n_hyper_samples), seed_of(estimator.random_state)
-    clock = estimator._clock.part(keep=CHAINS * count * estimator.plan_.last)  # each draw has a factor
-    draws, chains = around.sample(count, bounds, clock.budget, seed)
-    at = map(around.objective.at, draws)
-    estimator._mixture = PosteriorMixture([RegressionPosterior.fit(k, rows, lam, solver) for k, lam in at])
-    estimator.hyper_samples_, estimator.hyper_names_ = draws, around.names
-    estimator.fit_report_["hyper_samples"] = told(chains, np.array(around.names)[around.free].tolist())
+def draw_posteriors(problem, at, solver):
+    """(`PosteriorMixture` of draws of the hyper-parameters, draws, their names, what the report says)."""
+    count = draws_of(problem.n_hyper_samples)
+    clock = problem.clock.part(keep=CHAINS * count * problem.plan.last)  # each draw has a factor
+    around = HyperPosterior(at.kernel, problem.rows, at.lam, problem.criterion, problem.optimize, at.start)
+    draws, chains = around.sample(count, problem.bounds, clock.budget, problem.seed)
+    drawn = map(around.objective.at, draws)
+    mixture = PosteriorMixture([RegressionPosterior.fit(k, problem.rows, lam, solver) for k, lam in drawn])
+    return mixture, draws, around.names, report_chains(chains, np.array(around.names)[around.free].tolist())

@@ -8,9 +8,9 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._machine import check_memory
+from mercer.approximate.base import is_splitter
 from mercer.dual.columns import values
 from mercer.dual.newton import step_solver
-from mercer.estimators._base import as_rule, is_splitter
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
 
@@ -177,8 +177,7 @@ def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
 
     def some(size):
         index = np.sort(order[:size])
-        part = rows.take(index)
-        part.used, part.given = rows.used[index], rows.given  # a splitter sees all rows of the fit
+        part = rows.among(index)  # a splitter sees all rows of the fit
         less = columns.take(index)
         less.stored = size <= STORED
         rule = criterion if is_splitter(criterion) else criterion.restrict(index)
@@ -193,12 +192,6 @@ def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
     if size >= rows.n and (columns.stored or rows.n > STORED):
         return criterion, rows, columns, 1.0
     return some(min(size, rows.n, STORED))
-
-
-def fold_rule(estimator):
-    """What an estimator chooses by: LOO, KFold, a splitter as it is, or None."""
-    criterion = estimator.chooses_by()
-    return criterion if is_splitter(criterion) else as_rule(estimator, own=False)
 
 
 def left_out_decision(kernel, X, K, columns, found, lam):

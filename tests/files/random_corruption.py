@@ -1,4 +1,4 @@
-"""Forged model files at random: ``PYTHONPATH=src:tests python -m files.fuzz 100000 [seed]``.
+"""Forged model files at random: ``PYTHONPATH=src:tests python -m files.random_corruption 100000 [seed]``.
 
 Headers are changed where it hurts (values, class names, attributes, references, shapes), bodies by bytes; the digests
 are always right, so that every case gets to the decoder. Loading must end in a model or in ModelFileError, and soon;
@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 import mercer
-from files import zoo
-from files.forge import laid_out, put_together, take_apart
+from files import fitted_models
+from files.handmade_files import laid_out, put_together, take_apart
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
 
@@ -54,21 +54,22 @@ TEXTS = (
 
 def starts(folder):
     """[(header, arrays, body, new inputs)] of the models that are changed."""
-    found, new = [], zoo.data(3, seed=1)[0]
-    models = zoo.models()
+    found, new = [], fitted_models.data(3, seed=1)[0]
+    models = fitted_models.models()
     for name in STARTS:
         with contextlib.suppress(pytest.skip.Exception):
             models[name]().save(folder / "start", force=True)
             found.append((*take_apart(folder / "start"), new))
-    kernels = dict(zoo.kernels())
+    kernels = dict(fitted_models.kernels())
     for name in STARTS_OF_OBJECTS:
-        X, inputs = zoo.inputs(kernels[name])
-        zoo.quietly(mercer.KernelRidge(kernels[name]).fit, X, np.arange(10.0)).save(folder / "start", force=True)
+        X, inputs = fitted_models.inputs(kernels[name])
+        model = fitted_models.quietly(mercer.KernelRidge(kernels[name]).fit, X, np.arange(10.0))
+        model.save(folder / "start", force=True)
         found.append((*take_apart(folder / "start"), inputs))
     columns = mercer.kernels.Gaussian(np.array([1.0, 2.0])) + 0.5 * mercer.kernels.Matern(np.float64(1.5))
-    mercer.KernelRidge(columns).fit(*zoo.data()[:2]).save(folder / "start", force=True)
+    mercer.KernelRidge(columns).fit(*fitted_models.data()[:2]).save(folder / "start", force=True)
     found.append((*take_apart(folder / "start"), new))
-    zoo.compat("SVR")().fit(*zoo.data()[:2]).save(folder / "start", force=True)
+    fitted_models.compat("SVR")().fit(*fitted_models.data()[:2]).save(folder / "start", force=True)
     found.append((*take_apart(folder / "start"), new))
     with contextlib.suppress(pytest.skip.Exception):
         found.append(table_start(folder))
@@ -79,7 +80,7 @@ def table_start(folder):
     """The same of a model of a table with numbers, categories and strings."""
     import polars as pl
 
-    model = zoo.known("TableModel", "mercer.tabular")
+    model = fitted_models.known("TableModel", "mercer.tabular")
     n = range(12)
     frame = pl.DataFrame({"a": [i % 5 for i in n], "c": ["xyz"[i % 3] for i in n], "s": [f"AC{i}" * 2 for i in n]})
     kernel = mercer.kernels.parse_kernel('Gaussian().on("a") * Categorical().on("c") + Spectrum(2).on("s")')

@@ -1,9 +1,17 @@
-"""Kernels of every shipped class, one expression a line, and random inputs of the kind that each of them reads."""
+"""Kernels of every shipped class, and random inputs of the kind that each of them reads.
+
+A class without a line in ``EXPRESSIONS`` is tried as it is by default, and with a length for each of three columns
+where it has lengths. It needs a line where it cannot be made without arguments, and an entry of ``SAMPLES`` where it reads
+anything else than rows of numbers.
+"""
+
+import inspect
 
 import numpy as np
 
 from mercer.kernels import Columns, GaussianMeasure, Graph, parse_kernel
 from mercer.kernels.objects.letters import alphabet_letters
+from mercer.kernels.parse import kernel_classes
 
 
 def first_column(X):
@@ -167,7 +175,17 @@ def examples():
     found = {}
     for kernel in (parse_kernel(line, NAMES) for line in EXPRESSIONS.split("\n")[1:-1]):
         found.setdefault(type(kernel).__name__, []).append(kernel)
-    return found
+    return found | {name: list(by_default(cls)) for name, cls in kernel_classes().items() if name not in found}
+
+
+def by_default(cls):
+    """The kernel of a class without arguments, and with a length scale for each column."""
+    arguments = inspect.signature(cls).parameters
+    required = [name for name, argument in arguments.items() if argument.default is argument.empty]
+    assert not required, f"{cls.__name__} needs {required}: give it a line in EXPRESSIONS of {__name__}."
+    yield cls()
+    if "length_scale" in arguments:
+        yield cls(length_scale=[0.5, 1.0, 2.0])
 
 
 # ---------------------------------------------------------------------- inputs

@@ -1,4 +1,4 @@
-"""Files of earlier versions, which must go on loading; ``python -m files.golden_files`` writes what is missing."""
+"""Files of earlier versions, which must go on loading; ``python -m files.files_of_earlier_versions`` adds new ones."""
 
 import ast
 import json

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from kernel_examples import examples, sample
+from examples_of_every_kernel import examples, sample
 from mercer import losses
 from mercer.kernels import Gaussian, GaussianBasis, Kernel, Linear, PolynomialBasis
 from mercer.kernels.parse import kernel_classes
@@ -149,6 +149,11 @@ def kernels(first_only=False):
         for i, kernel in enumerate(known[name][: 1 if first_only else None]):
             found.append((f"{name}-{i}", kernel))
     return found
+
+
+def name_alone(value):
+    """The id of a test about one of `kernels`: its name, and nothing for the kernel."""
+    return value if isinstance(value, str) else ""
 
 
 def functions(kernel):

@@ -43,6 +43,7 @@ READ = {  # what: (content, column, its values, what is said)
     "ranges with two units": (column(["10 kg - 12 kg", "3.5 kg–4.5 kg", "7 kg"]), "x", [11.0, 4.0, 7.0], "of a range"),
     "ranges with a tilde": (column(["1.5~2.5", "3.5～4.5", "5.5 ~ 6.5"]), "x", [2.0, 4.0, 6.0], "of a range"),
     "ranges below zero": (column(["-6.5 - -4.5", "-2.5 - 1.5", "3"]), "x", [-5.5, -0.5, 3.0], "of a range"),
+    "ranges around zero": (column(["-6.5~-4.5", "-2.5~1.5", "-1.5-0.5"]), "x", [-5.5, -0.5, -0.5], "of a range"),
     "powers of other programs": (column(["1.5D+03", "2.5x10e2", "1.25 10^2"]), "x", [1500.0, 250.0, 125.0], "powers"),
     "digits of other keyboards": (column(["１２．５", "٣٫٥", "7·25"]), "x", [12.5, 3.5, 7.25], "raised decimal point"),
     "marks of footnotes": (column(["12.5¹", "13.5[2]", "14"]), "x", [12.5, 13.5, 14.0], "without the mark"),

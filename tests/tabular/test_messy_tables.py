@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dirty import DAYS, READ, REFUSED, column
 from mercer import GaussianProcessClassifier, KernelRidge
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import AtomEnvironments, TanimotoOf
 from mercer.tabular import Recipe, TableModel, objects, read
 from mercer.tabular.sentinels import found_in
+from tabular.messy_tables import DAYS, READ, REFUSED, column
 
 
 @pytest.mark.parametrize("what", READ)
@@ -94,6 +94,13 @@ def test_identifiers_are_no_numbers_that_were_not_understood(what):
     cells = [IDENTIFIERS[what](i) for i in range(60)]
     recipe = Recipe().fit(pl.DataFrame({"x": cells, "z": np.arange(60.0)}))
     assert recipe.feature_names_ == ["z"]
+
+
+def test_numbers_that_are_not_understood_are_no_categories_of_many_rows(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(column([f"[{i % 90 + 0.5}, {i % 90 + 2.5}]" for i in range(1200)]))
+    with pytest.raises(DataError, match="looks like numbers"):
+        Recipe().fit(read(path).frame)
 
 
 def test_what_is_asked_is_answered_by_an_option(tmp_path):

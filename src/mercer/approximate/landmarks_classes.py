@@ -1,0 +1,77 @@
+"""A classifier on landmarks: Laplace's approximation of a function of them, for all rows."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._warn import warn
+from mercer.approximate.classes_by_rows import ClassesByRows
+from mercer.approximate.fitted import by_target, number_by_target
+from mercer.approximate.landmarks import prepare_search
+from mercer.approximate.landmarks_machine import LabelSigns, describe_enough, enough
+from mercer.gram import take
+from mercer.primal.classes import LandmarkClasses, with_constant
+from mercer.sources import Arrays
+
+FEWER = 256  # landmarks that a length factor is tried with
+CLOSE, ROUGH = 1e-8, 1e-6  # of the objective: what a mode on landmarks may be off by, and that of a length factor
+
+
+def search(how, problem):
+    """See `Approximation.search`."""
+    way = LandmarkWay(problem, how)
+    at = way.search()
+    at.start = way
+    return at
+
+
+def fit(how, problem, at):
+    """See `Approximation.fit`."""
+    return at.start.fit(at)
+
+
+class LandmarkWay(ClassesByRows):
+    """Laplace's approximation on landmarks: how many is found by a least-squares fit to a sample."""
+
+    name, inference = "landmark_classes_", "laplace on landmarks"
+
+    def __init__(self, problem, how):
+        super().__init__(problem, how)
+        if how.held or how.solve or how.checkpoint is not None:
+            raise ValueError("Landmarks(held=, solve=, checkpoint=) are for regression; a classifier has none of them.")
+        signs = LabelSigns(np.arange(problem.classes))
+        rows = self.rows
+        self.source = Arrays(rows.X, signs(rows.y), rows.weight)
+        plan, self.curve = problem.plan, None
+        self.trial = plan.last * min(FEWER / plan.landmarks, 1.0)  # seconds of a length factor
+
+    def at(self, kernel, fewer=False):
+        """Return the posterior with a kernel, on all landmarks or on some."""
+        problem, prior = self.problem, with_constant(kernel, self.mean[1])
+        task = prepare_search(self.how, replace(problem, source=self.source, report=None), None, centred=False)
+        if fewer:
+            sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
+        else:
+            sample, chosen, *self.curve = enough(task, prior)
+        tol = max(problem.tol, ROUGH if fewer else CLOSE)
+        options = {"tol": tol, "max_iter": problem.max_iter, "clock": task.clock}
+        options["memory"] = problem.memory
+        return LandmarkClasses.of(self.source, kernel, chosen, sample, problem.link, *self.mean, **options)
+
+    def left_out(self, f, index):
+        return f.left_out(take(self.rows.X, index), self.number[index], self.rows.weights()[index])
+
+    def attributes(self, f):
+        b, flat = f.constant * f.alpha.sum(axis=0) + f.offset, f.alpha.shape[1] == 1
+        return {"dual_coef_": by_target(f.alpha, flat), "intercept_": number_by_target(b, flat)}
+
+    def describe(self, f):
+        points, flat, candidates = self.curve
+        if not f.info["converged"]:
+            warn(
+                "GaussianProcessClassifier: the mode on landmarks was not found in time or in max_iter steps; its "
+                f"probabilities are those of step {f.info['iterations']}. Use a larger time_budget or max_iter.",
+                ConvergenceWarning,
+            )
+        return describe_enough(f.info["chosen"], points, flat, candidates, self.rows.n, f.info["seconds"])

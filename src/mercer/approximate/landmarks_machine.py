@@ -1,0 +1,112 @@
+"""A kernel machine on landmarks: how many by a least-squares fit to a sample, then the loss itself on all rows."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from mercer._warn import warn
+from mercer.approximate.base import Hyperparameters
+from mercer.approximate.labels import as_signs
+from mercer.approximate.landmarks import engine_of, kernels_on_sample, prepare_search
+from mercer.approximate.machine import MachineFit
+from mercer.gram import Rows
+from mercer.gram.landmarks import drawn
+from mercer.gram.rows import constant
+from mercer.primal import certificate as proof
+from mercer.primal.design import Sample
+from mercer.primal.growth import SLOWER
+from mercer.primal.smooth import fit_smooth
+from mercer.primal.squared import fit_squared
+from mercer.sources import Arrays
+
+SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
+CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
+
+
+class LabelSigns:
+    """Labels, numbers of the ascending ``classes``, as columns of ±1; it travels to whoever reads them."""
+
+    def __init__(self, classes):
+        self.classes, self.t = classes, 1 if len(classes) == 2 else len(classes)
+
+    def __call__(self, y):
+        """Return the columns of some labels."""
+        return as_signs(np.searchsorted(self.classes, y[:, 0]), len(self.classes))
+
+
+def search(how, problem):
+    """See `Approximation.search`: on some of the rows, exactly."""
+    if how.held or how.checkpoint is not None:
+        raise ValueError(
+            "Landmarks(held=, checkpoint=) are for the squared loss, in KernelRidge; here set rows aside, and give "
+            "calibration=(X, y)."
+        )
+    problem = replace(problem, kernels=kernels_on_sample(problem))
+    if problem.criterion is None:
+        return Hyperparameters(problem.kernels[0], problem.single_lam())
+    source = problem.as_source()
+    block = source.take(drawn(source.n, SUBSET, problem.seed + 2))
+    rows = Rows(block.X, block.y, block.weight, merge=False)
+    columns = problem.columns(rows.y, rows.weights(), stored=True)
+    return problem.choose(rows, columns, rows.y.argmax(axis=1), problem.clock.part(CHOOSING))
+
+
+def fit(how, problem, at):
+    """See `Approximation.fit`."""
+    source, trend = problem.as_source(), constant if problem.trend else None
+    task = prepare_search(how, problem, trend)
+    sample, chosen, points, is_flat, candidates = enough(task, at.kernel)
+    started = time.perf_counter()
+    options = {"tol": problem.tol, "max_iter": problem.max_iter, "clock": task.clock, "joint": problem.joint}
+    options["memory"] = problem.memory
+    if "progress" in task.options:
+        options["progress"] = task.options["progress"]
+    found = fit_smooth(source, at.kernel, chosen, problem.loss, at.lam, trend=trend, sample=sample, **options)
+    seconds = time.perf_counter() - started
+    fit = MachineFit(at, problem.loss, problem.tol, problem.flat and found.alpha.shape[1] == 1)
+    b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
+    fit.set_function(chosen.points, found.alpha, b, float(source.n))
+    fit.set_certificate(found.gap, found.objective, found.violation, found.iterations)
+    counts = {"rows": source.n, "dropped_rows": 0, "points": chosen.m, "engine": engine_of(source)}
+    fit.say(counts, [found.status], found.info, None if at.start is None else at.start[2].warnings)
+    fit.said["approximation"] = describe_enough(chosen, points, is_flat, candidates, source.n, seconds)
+    return fit
+
+
+def enough(task, kernel):
+    """(sample, landmarks, curve, whether it is flat, its rows): the first stage whose least-squares error stays.
+
+    The fit is one of the candidates, and rows that are left out of it one by one are some of them: of others a leverage
+    means nothing.
+    """
+    clock = task.clock.part(CHOOSING)
+    for m in task.sizes:
+        began = clock.seconds
+        sample, chosen = task.choose(kernel, m)
+        rows = sample.candidates
+        near = Arrays(rows.X, rows.y, rows.weight)
+        some = Sample.of(rows)
+        fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=some, rule="gcv")
+        curve = proof.Curve.of(fit)[0]
+        is_flat = curve.flat
+        if chosen.m < m or is_flat or not clock.fits(SLOWER * (clock.seconds - began)):
+            break
+    points = curve.points(curve.least_certain(np.full(len(curve.last), np.inf)))
+    return sample, chosen, points, is_flat or chosen.left <= 1e-5, len(rows)
+
+
+def describe_enough(chosen, points, is_enough, rows, n, seconds):
+    """The certificate of another loss: no distance from the exact fit, but whether landmarks are still worth it."""
+    found = {"kind": "landmarks", "m": chosen.m, "verdict": proof.VERDICTS[1 if is_enough else 2]}
+    found |= {"trace_missing": chosen.missing, "loo": [list(point) for point in points], "loo_rows": rows}
+    errors = ", ".join(f"{error:.4g} at m = {m}" for m, error, _ in reversed(points))
+    found["words"] = (
+        f"{found['verdict']}: {chosen.m} landmarks. Leave-one-out error of a least-squares fit to {rows} rows: "
+        f"{errors}. {chosen.missing:.2g} of the trace of K is missing. The distance from the exact fit is not "
+        "certified."
+    )
+    if not is_enough:
+        more = proof.wanted(points, n)
+        found |= {"wanted_m": more, "wanted_seconds": seconds * more / chosen.m}
+    return proof.warn_of(found, warn)
