@@ -14,7 +14,6 @@ import tempfile
 import time
 
 import numpy as np
-
 from scale import told
 
 

@@ -22,7 +22,8 @@ SOURCE = ROOT / "src" / "mercer"
 CORE = ("kernels", "gram", "solvers", "losses", "dual", "primal", "inference", "selection", "uncertainty", "estimators")
 CORE += ("approximate",)
 BASES = {"Gram", "Inverse", "Solver", "Rule", "Criterion", "Loss", "Posterior", "Estimator", "KernelEstimator"}
-BASES |= {"Approximation", "Fitted", "Problem"}
+BASES |= {"Approximation", "Fitted", "Problem", "Kernel"}
+OTHERS = {"gp", "pl"}  # the kernels of scikit-learn, polars: names of theirs may be names of ours
 MAX_FILE, MAX_FUNCTION = 400, 70
 PLANS = True  # whether mercer.plan takes an estimator and its data, and a fit leaves plan_
 
@@ -128,7 +129,8 @@ def recognised_by_class():
     homes = {name: {p.parts[0] for p, _ in found} for name, found in classes().items() if ancestors(name) & BASES}
     for path, node in nodes(ast.Call):
         if dotted(node.func) in ("isinstance", "issubclass"):
-            asked = {dotted(part).rsplit(".", 1)[-1] for part in ast.walk(node.args[1])} & homes.keys()
+            names = [dotted(part).split(".") for part in ast.walk(node.args[1])]
+            asked = {name[-1] for name in names if name[0] not in OTHERS} & homes.keys()
             yield from (at(path, node, name) for name in sorted(asked) if path.parts[0] not in homes[name])
 
 

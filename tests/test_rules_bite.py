@@ -20,6 +20,7 @@ BROKEN = [
     ("private_imports", "dual/a.py", "from mercer.solvers._b import c", "from mercer._b import c"),
     ("private_imports", "dual/a.py", "from mercer.solvers.engine import c", "from mercer.solvers import c"),
     ("recognised_by_class", "dual/a.py", "isinstance(K, gram.Stored)", "isinstance(K, Gram)"),
+    ("recognised_by_class", "report/a.py", "isinstance(k, int | Line)", "isinstance(k, gp.Line | Kernel)"),
     ("recognised_by_name", "report/a.py", "type(K).__name__ == 'Stored'", "type(y).__name__ == 'NAType'"),
     ("recognised_by_attribute", "dual/a.py", "getattr(K, 'matrix', None)", "getattr(X, 'shape', None)"),
     ("asked_by_surfaces", "report/a.py", "hasattr(K, 'matrix')", "hasattr(X, 'columns')"),
@@ -33,7 +34,8 @@ BROKEN = [
     ("long", "dual/a.py", "x = 1\n" * 500, "x = 1\n" * 300),
     ("long", "dual/a.py", "def f():\n" + "    x = 1\n" * 71, 'def f():\n    """A.\n' + "\n" * 80 + '    """'),
 ]
-SOUND = "class Gram: pass\nclass Stored(Gram):\n    def __init__(self): self.matrix = 1\n"
+SOUND = "class Kernel: pass\nclass Line(Kernel): pass\n"
+SOUND += "class Gram: pass\nclass Stored(Gram):\n    def __init__(self): self.matrix = 1\n"
 
 
 @pytest.fixture

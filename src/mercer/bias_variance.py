@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.basis import Features
 from mercer.solvers.factoring import eigen, thin_svd
 
 POINTS = 100  # of the default grid of λ
@@ -110,7 +109,7 @@ def bias_variance(kernel, X, truth, sigma, lams=None, X_test=None, intercept=Tru
     f, f_new = _truth(truth, X, new, X_test is None)
     sigma = _sigma(sigma, len(f))
     mean = 1.0 / len(f) if intercept else 0.0
-    U, e, T, floor = (_of_features if isinstance(kernel, Features) else _of_kernel)(kernel, X, new, intercept)
+    U, e, T, floor = (_of_features if kernel.explicit else _of_kernel)(kernel, X, new, intercept)
     lams = _grid(e, floor) if lams is None else _check_lams(lams)
     kept = e > floor
     with np.errstate(divide="ignore"):  # 1/(e + λ), which at λ = 0 is the pseudo-inverse

@@ -337,21 +337,5 @@ def test_intervals_are_judged_at_any_number_of_rows():
     assert found["rows"] == 90 and found["coverage"][4] == pytest.approx(0.9, abs=0.06)
 
 
-def test_kernels_that_the_script_knows_are_written_out():
-    from mercer.report._whatif import tree_of
-
-    kernel = 2.0 * Gaussian([1.0, 2.0]).on([0, 2]) + Anova(1.5, 0.3) * Linear()
-    tree = tree_of(kernel, 3)
-    assert tree["is"] == "sum" and tree["parts"][0]["by"] == 2.0
-    assert tree["parts"][0]["parts"][0]["at"] == [0, 2]
-    assert tree["parts"][1]["parts"][0] == {
-        "is": "anova",
-        "length_scale": [1.5] * 3,
-        "strength": 0.3,
-        "profile": "matern32",
-    }
-    assert tree_of(Gaussian(1.0).exp(), 3) is None
-
-
 def test_percent_and_number_are_what_the_reader_sees():
     assert percent(0.175) == "18 %" and number(452_600.0) == "452\u202f600"

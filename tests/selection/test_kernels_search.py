@@ -37,13 +37,13 @@ from mercer.kernels import (
     Spectrum,
     Standardised,
 )
+from mercer.kernels.words import describe_together
 from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
-from mercer.selection.kernels_search.columns import in_units, time_column, unit_of
+from mercer.selection.kernels_search.columns import time_column, unit_of
 from mercer.selection.kernels_search.objects import stand_in, text_kind
 from mercer.selection.kernels_search.periods import periods, seasons
 from mercer.selection.kernels_search.vectors import VectorSearch
-from mercer.selection.kernels_search.words import in_words, together
 from mercer.selection.search.objective import Record
 
 
@@ -174,7 +174,7 @@ def test_expressions_in_other_units_are_the_same_kernels():
         1.0 * Anova(np.array([1.0, 2.0, 3.0]), 0.4) * Laplacian(2.0),
         0.5 * (Periodic(1.0, 0.7) * Gaussian(2.0)).on([1]) + 0.1 * Polynomial(2),
     ):
-        np.testing.assert_allclose(in_units(kernel, centre, scale)(X), kernel(Z), rtol=1e-7)
+        np.testing.assert_allclose(kernel.in_units(centre, scale)(X), kernel(Z), rtol=1e-7)
 
 
 def test_lengths_are_drawn_towards_each_other():
@@ -188,7 +188,7 @@ def test_lengths_are_drawn_towards_each_other():
 
 def test_words():
     kernel = 2.0 * Anova([1.0, 2.0, 1.5, 40.0], 0.01) + 0.1 * Standardised(Linear(), 0.0, 1.0)
-    said = in_words(kernel, ["a", "b", "c", "d"])
+    said = kernel.describe(["a", "b", "c", "d"])
     assert said == (
         "a sum of functions of single columns of all 4 columns (most of all a, c and b; 1 of 4 hardly matter), "
         "plus a line in all 4 columns"
@@ -199,9 +199,9 @@ def test_words_of_a_table():
     names = ["a", "b", "c", "site = Bern", "site = Rome", "site = Turin"]
     numbers, site = Matern32(1.0).on([0, 1, 2]), Gaussian(1.0).on([3, 4, 5])
     said = "a function without jumps in its slope of 3 columns"
-    assert in_words(numbers * site, names) == f"{said}, which may differ with site"
-    assert in_words(numbers + site, names) == f"{said}, plus a value for each site"
-    assert in_words(Linear(), names) == "a line in all 4 columns"  # a category is one of them
+    assert (numbers * site).describe(names) == f"{said}, which may differ with site"
+    assert (numbers + site).describe(names) == f"{said}, plus a value for each site"
+    assert Linear().describe(names) == "a line in all 4 columns"  # a category is one of them
 
 
 @pytest.mark.parametrize(
@@ -218,16 +218,22 @@ def test_words_of_a_table():
     ids=["mismatch", "gappy", "alignment", "walks", "indicators", "slice", "cosine"],
 )
 def test_words_of_more_kernels(kernel, said):
-    assert in_words(2.0 * kernel) == said
+    assert (2.0 * kernel).describe() == said
 
 
 def test_words_of_what_reads_the_same():
     names = ["a", "b", "c"]
-    assert together([Gaussian([1.0, 2.0, 40.0]), Gaussian(3.0)], names) == "a very smooth function of all 3 columns"
-    assert together([Gaussian(1.0), Linear()], names) == "a function of all 3 columns"
-    assert together([Gaussian(1.0).on([1]), Linear().on(1)], names) == "a function of b"
-    assert together([Spectrum(2).on("seq"), Spectrum(3).on("seq")]) == "a function of seq"
-    assert together([Periodic(1.0, 12.0), Periodic(1.0, 12.1) * Gaussian(9.0)], ["t"]) == "a season of period 12 in t"
+    assert (
+        describe_together([Gaussian([1.0, 2.0, 40.0]), Gaussian(3.0)], names)
+        == "a very smooth function of all 3 columns"
+    )
+    assert describe_together([Gaussian(1.0), Linear()], names) == "a function of all 3 columns"
+    assert describe_together([Gaussian(1.0).on([1]), Linear().on(1)], names) == "a function of b"
+    assert describe_together([Spectrum(2).on("seq"), Spectrum(3).on("seq")]) == "a function of seq"
+    assert (
+        describe_together([Periodic(1.0, 12.0), Periodic(1.0, 12.1) * Gaussian(9.0)], ["t"])
+        == "a season of period 12 in t"
+    )
 
 
 def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
@@ -361,7 +367,7 @@ def test_a_table_of_numbers_categories_and_texts(sequences):
     table = {"sequence": texts, "dose": dose, "site": site.tolist()}
     found = search_kernels(table, 3.0 * y + np.sin(dose / 150) + 2.0 * (site == "Rome"), time_budget=60)
     assert "sequence" in found.words_ and "dose" in found.words_ and "a value for each site" in found.words_
-    assert in_words(Linear().on(["a", "b", "c = 1", "c = 2"])) == "a line in 3 columns"
+    assert Linear().on(["a", "b", "c = 1", "c = 2"]).describe() == "a line in 3 columns"
     with pytest.raises(TypeError, match="column 'bags' holds others"):
         search_kernels(table | {"bags": [{1}] * 70}, y)
 

@@ -2,12 +2,9 @@
 
 import re
 
-import numpy as np
-
 from mercer.cli._session import figures, table
 from mercer.cli.evaluate import words
-from mercer.kernels import Columns, Kernel, Normalised, Product, Scaled, Standardised, Sum
-from mercer.selection.kernels_search.words import without_ranks
+from mercer.kernels.words import without_ranks
 from mercer.tabular.cells import count
 
 MOST = 12  # columns that are listed
@@ -188,21 +185,6 @@ def _plainly(one):
 def _short(kernel):
     """The expression with four digits for each number."""
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", kernel)
-
-
-def shape(kernel):
-    """The expression without its numbers; […] are lengths for each column."""
-    if isinstance(kernel, Sum | Product):
-        return f"{shape(kernel.left)} {'+' if isinstance(kernel, Sum) else '*'} {shape(kernel.right)}"
-    if isinstance(kernel, Scaled | Columns | Standardised):
-        return shape(kernel.kernel)
-    given = kernel.get_params(deep=False)
-    each = ["[…]"] if np.ndim(given.get("length_scale")) else []
-    parts = [shape(value) for value in given.values() if isinstance(value, Kernel)]
-    if isinstance(kernel, Normalised):
-        return parts[0]
-    plain = [repr(value) for name, value in given.items() if name in ("degree", "profile", "k", "h", "radius")]
-    return f"{type(kernel).__name__}({', '.join(each + parts + plain)})".replace("()", "")
 
 
 def _score(score):

@@ -9,7 +9,6 @@ import numpy as np
 
 import mercer
 from mercer._atomic import replacing
-from mercer.cli import _fit_text
 from mercer.cli._options import LABELS
 from mercer.cli._session import plain
 from mercer.selection.kernels_search.found import words_of
@@ -105,7 +104,7 @@ def _candidates(found, report):
     listed = [] if found is None else found.candidates
     score = [one.value + 0.5 * one.kernel.n_theta for one in listed]
     return [
-        {"name": _fit_text.shape(one.kernel), "words": words_of(one), "kernel": repr(one.kernel), "lam": one.lam,
+        {"name": one.kernel.outline(), "words": words_of(one), "kernel": repr(one.kernel), "lam": one.lam,
          "value": one.value, "behind": behind - score[0], "weight": report.get("kernels", {}).get(repr(one.kernel))}
         for one, behind in zip(listed, score, strict=True)
     ]  # fmt: skip

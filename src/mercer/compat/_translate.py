@@ -205,7 +205,7 @@ def _product(left, right):
 
 def _is_scale(part):
     """Whether a part is a positive constant, which is the amplitude of what it is multiplied with."""
-    return isinstance(part.kernel, Constant) and part.kernel.value > 0
+    return "value" in part.kernel.hyper and part.kernel.value > 0
 
 
 def _scaled(kernel, constant):

@@ -20,7 +20,7 @@ from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_X_y, over_partitions, seed_of
 from mercer.gram import apply, take
 from mercer.gram.groundwork import Trend, make_trend
-from mercer.kernels import Features, Kernel, Matern32, as_kernel
+from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
@@ -91,7 +91,7 @@ def named_trend(estimator, words=("constant",)):
     if (
         trend is None
         or (isinstance(trend, str) and trend in words)
-        or (isinstance(trend, Features) and "a basis" in words)
+        or (isinstance(trend, Kernel) and trend.explicit and "a basis" in words)
     ):
         return trend
     raise ValueError(

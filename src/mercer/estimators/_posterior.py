@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators.validation import check_more_rows, check_removed, generator, over_partitions, shared_noise
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
-from mercer.kernels.algebra import additive_parts
 from mercer.uncertainty.objections import warn_of_wrong_deviations
 
 
@@ -219,7 +218,7 @@ class PosteriorEstimator(LinearEstimator):
         ['Gaussian(0.5)', 'Linear()', 'trend']
         """
         self._needs_all_rows("the posterior of each part")
-        kernels = [(one,) for one in additive_parts(self.kernel_)] + [()] * bool(self._fitted.rows.q)
+        kernels = [(one,) for one in self.kernel_.additive_parts()] + [()] * bool(self._fitted.rows.q)
         found = zip(kernels, self._fitted.posterior.parts(self._new_rows(X)), strict=True)
         parts = ((own, self._shaped(one.mean), self._per_row(np.sqrt(one.variance), 1)) for own, one in found)
         return [Part(repr(*own) if own else "trend", mean, std, own) for own, mean, std in parts]

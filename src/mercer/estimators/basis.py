@@ -13,7 +13,7 @@ from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators.validation import check_weight, check_X, check_X_y
 from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
-from mercer.kernels import FeatureMap, Features, PolynomialBasis
+from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.least_squares import predicted, weighted_fit
 from mercer.solvers.plan import choose, plan_features
@@ -152,7 +152,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if several and (self.criterion is None or not len(self.basis)):
             raise ValueError(f"a list of {len(self.basis)} bases needs at least one, and a criterion to choose by.")
         given = [PolynomialBasis(1) if one is None else one for one in (self.basis if several else [self.basis])]
-        return [clone(one, safe=False) if isinstance(one, Features) else FeatureMap(one) for one in given]
+        return [
+            clone(one, safe=False) if isinstance(one, Kernel) and one.explicit else FeatureMap(one) for one in given
+        ]
 
     def _select(self, bases, X, y, w, rule):
         """(basis, λ) as the criterion chooses them, by the kernel φ(x)ᵀφ(z)."""

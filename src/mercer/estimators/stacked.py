@@ -33,9 +33,9 @@ from mercer.inference.stacking import (
     usable,
 )
 from mercer.kernels import Constant, Kernel, as_kernel
+from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
-from mercer.selection.kernels_search.words import together
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
 from mercer.solvers.plan import CAUTION
@@ -325,7 +325,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         ['a function of x0', 'a line in x1', 'trend']
         """
         names, found = vars(self).get("feature_names_in_"), self._stack.parts(self._new_rows(X))
-        return [Part(together(own, names) if own else "trend", mean, std, own) for own, mean, std in found]
+        return [Part(describe_together(own, names) if own else "trend", mean, std, own) for own, mean, std in found]
 
     def quantile(self, X, levels):
         """The quantiles of a new y at x, of shape (m, number of levels).

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import take
+from mercer.kernels.base import Kernel
 from mercer.kernels.basis import Features
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table
@@ -202,7 +203,7 @@ def make_trend(trend, X):
     """Return the `Trend` for None, "constant", "linear" or a basis, with the centre and units of the rows X."""
     if trend is None:
         return None
-    if isinstance(trend, Features):
+    if isinstance(trend, Kernel) and trend.explicit:
         made = Trend(basis=trend, unit=power_of_two(Trend(basis=trend)(X)))
     elif trend == "constant":
         return Trend()

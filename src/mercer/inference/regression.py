@@ -13,7 +13,6 @@ from mercer.gram import Rows, apply, take
 from mercer.inference.moments import Slopes, clip
 from mercer.inference.posterior import Posterior
 from mercer.kernels import Kernel
-from mercer.kernels.algebra import additive_parts
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.fitted import examine_fit
 from mercer.solvers.projected import Projected, project
@@ -144,7 +143,7 @@ class RegressionPosterior(Posterior):
 
     def parts(self, X):
         """[Moments]: f = f₁ + f₂ + … + trend, each with its own posterior variance; the means sum to m(x)."""
-        found = [self.part(X, kernel) for kernel in additive_parts(self.kernel)]
+        found = [self.part(X, kernel) for kernel in self.kernel.additive_parts()]
         return [*found, self.trend_part(X)] if self.rows.q else found
 
     def part(self, X, kernel):

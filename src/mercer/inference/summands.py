@@ -2,10 +2,6 @@
 
 import numpy as np
 
-from mercer.kernels import Cosine, Periodic
-from mercer.kernels.algebra import additive_parts
-from mercer.kernels.inputs import columns_read
-
 NEAR = 0.1  # of its logarithm: periods that are one
 
 
@@ -31,21 +27,14 @@ def grouped(kernels, every=()):
     """
     found: list = []  # (columns, period, {number: summands})
     for k, kernel in enumerate(kernels):
-        for part in additive_parts(kernel):
-            columns, period = frozenset(columns_read(part, every)), period_of(part)
+        for part in kernel.additive_parts():
+            columns, period = frozenset(part.columns_read(every)), part.season()
             same = (one for own, other, one in found if own == columns and _near(period, other))
             home = next(same, None)
             if home is None:
                 found.append((columns, period, home := {}))
             home.setdefault(k, []).append(part)
     return [one for _, _, one in found]
-
-
-def period_of(kernel):
-    """The period of a season, the first where there are several; None of other kernels."""
-    if isinstance(kernel, Periodic | Cosine):
-        return float(np.ravel(kernel.period)[0])
-    return next((p for _, part in kernel.named_parts() if (p := period_of(part)) is not None), None)
 
 
 def _near(one, other):

@@ -1,10 +1,11 @@
 """Kernels: what similarity means. No λ, no y, no solver."""
 
 from mercer.kernels.adapter import SklearnKernel
-from mercer.kernels.algebra import Composite, Product, Scaled, Sum
+from mercer.kernels.algebra import Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, as_kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
+from mercer.kernels.composite import Composite
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
 from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped
 from mercer.kernels.laplacian import Laplacian

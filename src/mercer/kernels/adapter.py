@@ -57,7 +57,13 @@ class SklearnKernel(Kernel):
            [1.607, 6.   ]])
     """
 
+    reads = None
+
     def __init__(self, kernel): ...
+
+    def foreign_classes(self):
+        """Those of its parts that are not scikit-learn's own."""
+        return [type(part) for part in sklearn_parts(self.kernel) if not is_sklearns_own(part)]
 
     def _inner(self):
         """The scikit-learn kernel, checked."""

@@ -1,19 +1,20 @@
 """Kernels from kernels: sums, products and multiples, each with its pull-back of the weight W.
 
 Composites are binary trees and are never flattened; the outermost operator decides the brackets of ``repr``.
-At the end the amplitude of an expression, and its additive parts.
+At the end the amplitude of an expression.
 """
 
 import copy
 import numbers
-from abc import abstractmethod
 
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.base import Kernel, PreparedKernel
+from mercer.kernels.base import Kernel
+from mercer.kernels.composite import EntryWise
 from mercer.kernels.dot import Constant
 from mercer.kernels.prepared import Prepared
+from mercer.kernels.words import describe_product
 
 
 def add(left, right):
@@ -37,61 +38,7 @@ def _operand(other):
     return other if isinstance(other, Kernel) else None
 
 
-class Composite(Kernel):
-    """A kernel made of others: reads what its parts read, and is proved PSD if they are."""
-
-    def validate(self, X):
-        """X as all parts read it: a data frame as a table, where a part reads columns by name."""
-        if isinstance(X, dict) or hasattr(X, "columns"):
-            from mercer.kernels.inputs import as_named  # which is built from what is here
-
-            X = as_named(self, X)
-        return super().validate(X)
-
-    @property
-    def domain(self):
-        """What a collection holds: "objects" if a part reads objects."""
-        return "objects" if any(part.domain == "objects" for _, part in self.named_parts()) else "vectors"
-
-    @property
-    def stationary(self):
-        """Whether every part is stationary."""
-        return all(part.stationary for _, part in self.named_parts())
-
-    @property
-    def psd(self):
-        """Whether every part is proved PSD."""
-        return all(part.psd for _, part in self.named_parts())
-
-
-class FromParts(PreparedKernel, Composite):
-    """A composite whose values and contractions are made of those of its parts: a subclass writes ``prepare``."""
-
-
-class Moved(FromParts):
-    """k(p(x), p(z)) for a function p of the inputs: a subclass writes ``_inside(X)``, which is p of a collection."""
-
-    parts = ("kernel",)
-
-    @abstractmethod
-    def _inside(self, X):
-        """p(X), as k reads it."""
-
-    def prepare(self, X, Z, keep=False):
-        """k on p(X) and p(Z), which are computed once."""
-        A = self._inside(X)
-        return self.kernel.prepare(A, A if Z is X else self._inside(Z), keep)
-
-    def diag(self, X):
-        """k(p(x), p(x))."""
-        return self.kernel.diag(self._inside(X))
-
-    def metric(self, X):
-        """That of k at p(x)."""
-        return self.kernel.metric(self._inside(X))
-
-
-class Sum(FromParts):
+class Sum(EntryWise):
     """k₁(x, z) + k₂(x, z).
 
     Parameters
@@ -107,6 +54,7 @@ class Sum(FromParts):
     """
 
     parts = ("left", "right")
+    noun = "the sum"
     _precedence = 1
 
     def __init__(self, left, right): ...
@@ -122,11 +70,23 @@ class Sum(FromParts):
     def _dx(self, X, Z):
         return self.left.dx(X, Z) + self.right.dx(X, Z)
 
+    def additive_parts(self):
+        """Those of both."""
+        return self.left.additive_parts() + self.right.additive_parts()
+
+    def outline(self):
+        """That of both."""
+        return f"{self.left.outline()} + {self.right.outline()}"
+
+    def formula(self, x, z):
+        """k₁ + k₂."""
+        return self.left.formula(x, z) + self.right.formula(x, z)
+
     def __repr__(self):
         return f"{self.left._repr_operand(1)} + {self.right._repr_operand(2)}"
 
 
-class Product(FromParts):
+class Product(EntryWise):
     """k₁(x, z) · k₂(x, z).
 
     Parameters
@@ -158,11 +118,26 @@ class Product(FromParts):
         left, right = self.left(X, Z)[:, :, None], self.right(X, Z)[:, :, None]
         return self.left.dx(X, Z) * right + left * self.right.dx(X, Z)
 
+    def factors(self):
+        """Those of both."""
+        return self.left.factors() + self.right.factors()
+
+    def outline(self):
+        """That of both."""
+        return f"{self.left.outline()} * {self.right.outline()}"
+
+    def formula(self, x, z):
+        """k₁ k₂."""
+        return self.left.formula(x, z) * self.right.formula(x, z)
+
+    def _phrase(self, place):
+        return describe_product(self, place)
+
     def __repr__(self):
         return f"{self.left._repr_operand(2)} * {self.right._repr_operand(3)}"
 
 
-class Scaled(FromParts):
+class Scaled(EntryWise):
     """c · k(x, z), c > 0: the amplitude has a name.
 
     Parameters
@@ -182,6 +157,7 @@ class Scaled(FromParts):
 
     hyper = {"scale": (1e-10, 1e10)}
     parts = ("kernel",)
+    wraps = True
     _precedence = 2
 
     def __init__(self, kernel, scale=1.0, *, scale_bounds=None): ...
@@ -203,6 +179,19 @@ class Scaled(FromParts):
     def metric(self, X):
         """That of k."""
         return self.kernel.metric(X)
+
+    def additive_parts(self):
+        """Those of k, each c times as large."""
+        inside = self.kernel.additive_parts()
+        return [Scaled(part, self.scale) for part in inside] if len(inside) > 1 else [self]
+
+    def outline(self):
+        """That of k."""
+        return self.kernel.outline()
+
+    def formula(self, x, z):
+        """c k."""
+        return float(self._positive("scale")) * self.kernel.formula(x, z)
 
     def in_space(self, X):
         """As k has them."""
@@ -322,21 +311,3 @@ def amplitudes(kernel):
     """Which of θ `rescale` changes, as a mask; None if the kernel cannot be rescaled."""
     other = rescale(kernel, 4.0)
     return None if other is None else other.theta - kernel.theta > 1.0
-
-
-def additive_parts(kernel):
-    """[k₁, k₂, …] with Σ kᵢ = k: sums taken apart, also under an amplitude.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.kernels.algebra import additive_parts
-    >>> additive_parts(2.0 * (Gaussian(1.0) + Linear()))
-    [2.0 * Gaussian(1.0), 2.0 * Linear()]
-    """
-    if isinstance(kernel, Sum):
-        return additive_parts(kernel.left) + additive_parts(kernel.right)
-    if isinstance(kernel, Scaled) and isinstance(kernel.kernel, Sum | Scaled):
-        inside = additive_parts(kernel.kernel)
-        return [Scaled(part, kernel.scale) for part in inside] if len(inside) > 1 else [kernel]
-    return [kernel]

@@ -1,14 +1,16 @@
 """Main effects and interactions in one kernel."""
 
+from math import comb
+
 import numpy as np
 
 from mercer.kernels import distance
 from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
+from mercer.kernels.radial import Exponential, Gaussian, Matern32
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
-PROFILES = ("matern32", "exponential", "gaussian")
-ROOT3 = float(np.sqrt(3.0))
+PROFILES = {"matern32": Matern32(), "exponential": Exponential(), "gaussian": Gaussian()}  # φ and φ′ of u²
 
 
 class Anova(UnitDiagonal, PreparedKernel):
@@ -36,23 +38,46 @@ class Anova(UnitDiagonal, PreparedKernel):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS, "strength": (1e-4, 1e4)}
+    lengths = ("length_scale",)
     stationary = True
 
     def __init__(
         self, length_scale=1.0, strength=1.0, profile="matern32", *, length_scale_bounds=None, strength_bounds=None
     ): ...
 
+    def formula(self, x, z):
+        """∏ⱼ (1 + a φ(|xⱼ − zⱼ|/ℓⱼ))/(1 + a)."""
+        a = float(self._positive("strength", 1).reshape(-1)[0])
+        phi = PROFILES[self.profile].phi(np.square((x - z) / self._positive("length_scale")))
+        return np.multiply.reduce((1.0 + a * phi) / (1.0 + a))
+
+    def _phrase(self, place):
+        return f"{self._orders(place)}{place.most_relevant(self.length_scale)}"
+
+    def _orders(self, place):
+        """How much of the prior variance is in functions of one column, of two, and of more."""
+        d = np.size(self.length_scale)
+        count = d if d > 1 else place.count or 2
+        share = np.array([comb(count, k) * self.strength**k for k in range(1, count + 1)], dtype=float)
+        share /= share.sum()
+        if share[0] > 0.8:
+            return f"a sum of functions of single columns of {place.all()}"
+        if share[:2].sum() > 0.8:
+            return f"a sum of functions of single columns and of pairs of {place.all()}"
+        return f"functions of single columns and of several together, of {place.all()}"
+
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""
         return _PreparedAnova(self, X, Z)
 
     def _dx(self, X, Z):
-        """k a φ′(δⱼ) sign(δⱼ)/(ℓⱼ(1 + aφⱼ)),  δ = (x − z)/ℓ."""
+        """k 2a δⱼ φ′(δⱼ²)/(ℓⱼ(1 + aφⱼ)),  δ = (x − z)/ℓ."""
         pairs = self.prepare(X, Z)
         signed = pairs.points.A.T[:, :, None] - pairs.points.B.T[:, None]
-        phi, inner = _profile_and_slope(self.profile, np.abs(signed))
-        factors = 1.0 + pairs.a * phi
-        out = -factors.prod(axis=0) * pairs.whole * (pairs.a * inner * np.sign(signed) / factors)
+        profile, square = PROFILES[self.profile], signed**2
+        factors = 1.0 + pairs.a * profile.phi(square.copy())
+        slopes = 2.0 * signed * profile.dphi(square)
+        out = factors.prod(axis=0) * pairs.whole * (pairs.a * slopes / factors)
         return np.moveaxis(out, 0, 2) / pairs.scale
 
 
@@ -83,15 +108,3 @@ class _PreparedAnova(Prepared):
             parts.append(np.atleast_1d(by_strength - len(by_scale) * self.a / (1.0 + self.a) * total))
         found = np.concatenate(parts) if parts else np.zeros(0)
         return self.whole * total, self.whole * found
-
-
-def _profile_and_slope(profile, u):
-    """(φ(u), −φ′(u)) of a profile."""
-    if profile == "gaussian":
-        phi = np.exp(-0.5 * u * u)
-        return phi, u * phi
-    if profile == "exponential":
-        phi = np.exp(-u)
-        return phi, np.where(u > 0, phi, 0.0)  # no slope at the kink
-    e = np.exp(-ROOT3 * u)
-    return (1.0 + ROOT3 * u) * e, 3.0 * u * e

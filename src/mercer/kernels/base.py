@@ -14,16 +14,19 @@ from sklearn.base import BaseEstimator
 from mercer import _tiles
 from mercer._parameters import Parametrised, call_repr, parameter_names, same
 from mercer._tiles import EVERYTHING, result_dtype
+from mercer.kernels.formula import Traced
 from mercer.kernels.hyper import HyperParameters
 from mercer.kernels.prepared import Prepared, part_of
 from mercer.kernels.slopes import InputSlopes
+from mercer.kernels.visit import SelfDescription
 
 
-class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
+class Kernel(Parametrised, HyperParameters, InputSlopes, SelfDescription, BaseEstimator, ABC):
     """k(x, z): symmetric, positive semi-definite, with hyper-parameters θ > 0.
 
     A subclass writes ``_tile(X, Z)`` and ``diag(X)``; ``_grad(X, Z, W)`` when it has hyper-parameters of
     its own; ``_pull(X, Z, W)`` when it is made of other kernels. ``__init__`` needs no body: its arguments are stored.
+    Words, sliders and columns of tables come from the defaults of `SelfDescription`.
 
     Attributes
     ----------
@@ -72,6 +75,8 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, BaseEstimator, ABC):
         -------
         ndarray of shape (m, n)
         """
+        if isinstance(X, Traced):  # in a composite's ``_tile``, whose formula is written down
+            return self.formula(X, Z)
         symmetric = Z is None or Z is X
         X = self.validate(X)
         Z = X if symmetric else self.validate(Z)

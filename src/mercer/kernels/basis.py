@@ -30,6 +30,8 @@ class Features(Kernel):
     (array([[1., 3., 9.]]), array([[13.]]))
     """
 
+    explicit = True
+
     @abstractmethod
     def features(self, X):
         """Φ, of shape (n, M): row i is φ(xᵢ).

@@ -49,6 +49,17 @@ class Constant(Kernel):
     def _dx(self, X, Z):
         return np.zeros((len(X), len(Z), X.shape[1]))
 
+    def columns_read(self, columns=()):
+        """None."""
+        return []
+
+    def formula(self, x, z):
+        """c."""
+        return self._at_least_zero("value")
+
+    def _phrase(self, place):
+        return "a constant"
+
 
 class Linear(Kernel):
     """k(x, z) = xᵀz.
@@ -69,6 +80,13 @@ class Linear(Kernel):
 
     def _dx(self, X, Z):
         return np.broadcast_to(Z, (len(X), *Z.shape))
+
+    def formula(self, x, z):
+        """xᵀz."""
+        return np.add.reduce(x * z)
+
+    def _phrase(self, place):
+        return f"a line in {place.all()}"
 
 
 class Polynomial(Kernel):
@@ -94,6 +112,13 @@ class Polynomial(Kernel):
     whole_numbers = {"degree": (1, 10_000, "; (xᵀz + c)ᵖ for other p is in general not a kernel")}
 
     def __init__(self, degree=2, offset=1.0, *, offset_bounds=None): ...
+
+    def formula(self, x, z):
+        """(xᵀz + c)ᵖ."""
+        return (np.add.reduce(x * z) + self._at_least_zero("offset")) ** self._whole("degree")
+
+    def _phrase(self, place):
+        return f"{'a line' if self.degree == 1 else f'a polynomial of degree {self.degree}'} in {place.all()}"
 
     def _tile(self, X, Z):
         K = X @ Z.T

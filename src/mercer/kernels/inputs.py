@@ -7,15 +7,28 @@ import numpy as np
 
 from mercer._parameters import show
 from mercer._tiles import EVERYTHING
-from mercer.kernels.algebra import Composite, Moved, Product, Scaled, Sum
 from mercer.kernels.base import as_collection, as_vectors, result_dtype
-from mercer.kernels.dot import Constant
+from mercer.kernels.composite import Composite, Moved
 from mercer.kernels.slopes import differences
-from mercer.kernels.standardised import Standardised
+from mercer.kernels.words import phrase
 
 
 class Compared(Composite):
     """g(k(x, z), k(x, x), k(z, z)) of the last of the parts. A subclass writes g and the pull-back of a weight tile."""
+
+    @property
+    def reading_parts(self):
+        """The part whose values are compared."""
+        return self.parts[-1:]
+
+    def counts(self):
+        """What that part counts."""
+        return getattr(self, self.parts[-1]).counts()
+
+    def formula(self, x, z):
+        """g of the formulas of k(x, z), k(x, x) and k(z, z)."""
+        k = getattr(self, self.parts[-1])
+        return self._value(k.formula(x, z), k.formula(x, x), k.formula(z, z))
 
     @abstractmethod
     def _value(self, K, a, b):
@@ -65,6 +78,7 @@ class Normalised(Compared):
     """
 
     parts = ("kernel",)
+    noun = "the cosine"
 
     def __init__(self, kernel): ...
 
@@ -85,6 +99,17 @@ class Normalised(Compared):
     def diag(self, X):
         """1, or 0 where k(x, x) = 0."""
         return (self.kernel.diag(X) > 0).astype(result_dtype(X))
+
+    def formula(self, x, z):
+        """k(x, z)/√(k(x, x) k(z, z)); where that is 0/0, no page is given it."""
+        return self.kernel.formula(x, z) / np.sqrt(self.kernel.formula(x, x) * self.kernel.formula(z, z))
+
+    def outline(self):
+        """That of k."""
+        return self.kernel.outline()
+
+    def _phrase(self, place):
+        return super()._phrase(place) if self.counts() is None else f"a line in {self.counts()}{place.where()}"
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.normalise()"
@@ -152,6 +177,13 @@ class Warped(Composite):
         inside = slope * self.kernel(X, Z)[:, :, None] + f[:, None, None] * self.kernel.dx(X, Z)
         return inside * self._values(Z)[:, None]
 
+    def columns_read(self, columns=()):
+        """All: the function may read each of them."""
+        return list(columns)
+
+    def _phrase(self, place):
+        return f"{phrase(self.kernel, place)}, times {show(self.function)}"
+
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.warp({show(self.function)})"
 
@@ -174,9 +206,19 @@ class Transformed(Moved):
     """
 
     domain = "objects"
+    reads = "rows"
     stationary = False
+    reading_parts = ()
 
     def __init__(self, kernel, function): ...
+
+    def scope(self, columns):
+        """None: the function may return anything."""
+        return None
+
+    def part_inputs(self, X):
+        """None: the function is called for values only."""
+        return None
 
     def named_columns(self):
         """None: its part reads what the function returns."""
@@ -220,7 +262,37 @@ class Columns(Moved):
            [0.223, 1.   ]])
     """
 
+    wraps = True
+
     def __init__(self, kernel, columns): ...
+
+    def chosen(self):
+        """The columns."""
+        return self.columns
+
+    def columns_read(self, columns=()):
+        """Those of k, of the chosen ones."""
+        return self.kernel.columns_read(self.scope(columns))
+
+    def in_units(self, centre, scale):
+        """k in the units of its columns."""
+        names = self.named_columns()
+        if not isinstance(scale, dict):
+            centre, scale = np.atleast_1d(centre[self.columns]), np.atleast_1d(scale[self.columns])
+        elif names and not self.kernel.named_columns():
+            centre = np.array([centre.get(name, 0.0) for name in names])
+            scale = np.array([scale.get(name, 1.0) for name in names])
+        return self.with_parts(lambda part: part.in_units(centre, scale))
+
+    def outline(self):
+        """That of k."""
+        return self.kernel.outline()
+
+    def formula(self, x, z):
+        """k of the columns; of names there is none."""
+        if self.named_columns():
+            raise NotImplementedError
+        return self.kernel.formula(x[self.columns], z[self.columns])
 
     def named_columns(self):
         """The columns, where they are names."""
@@ -278,43 +350,6 @@ class Columns(Moved):
 
     def __repr__(self):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
-
-
-def columns_read(kernel, every=()):
-    """The columns that k(x, z) depends on, by number or by name: ``every`` one where the kernel does not choose.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    every : sequence, default=()
-        All columns that there are, for numbers to count in; empty for objects.
-
-    Returns
-    -------
-    list
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.kernels.inputs import columns_read
-    >>> columns_read(2.0 * Gaussian().on([0, 2]) * Linear().on(1), range(4)), columns_read(Linear(), range(4))
-    ([0, 2, 1], [0, 1, 2, 3])
-    """
-    if isinstance(kernel, Columns):
-        return columns_read(kernel.kernel, _places(kernel.columns, every))
-    if isinstance(kernel, Constant):
-        return []
-    if not isinstance(kernel, Sum | Product | Scaled | Standardised | Normalised):
-        return list(every)  # other kernels may show their parts something else than columns of x
-    return list(dict.fromkeys(name for _, part in kernel.named_parts() for name in columns_read(part, every)))
-
-
-def _places(columns, every):
-    """Some of the columns; numbers as they are where it is not known which there are."""
-    if isinstance(columns, slice):
-        return list(every)[columns]
-    wanted = [columns] if isinstance(columns, str) or np.ndim(columns) == 0 else list(columns)
-    return [one if isinstance(one, str) or not len(every) else every[one] for one in wanted]
 
 
 def as_named(kernel, X):

@@ -28,6 +28,8 @@ class Laplacian(UnitDiagonal, PreparedKernel):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS}
+    lengths = ("length_scale",)
+    character = "a rough function"
     stationary = True
 
     def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
@@ -35,6 +37,10 @@ class Laplacian(UnitDiagonal, PreparedKernel):
     def prepare(self, X, Z, keep=False):
         """Tiles and contractions; both collections are scaled once."""
         return _PreparedLaplacian(self, X, Z, keep)
+
+    def formula(self, x, z):
+        """exp(−Σⱼ |xⱼ − zⱼ|/ℓⱼ)."""
+        return np.exp(-np.add.reduce(np.abs(x - z) / self._positive("length_scale")))
 
     def metric(self, X):
         """x/ℓ, by the sum norm."""

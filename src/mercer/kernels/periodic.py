@@ -9,6 +9,7 @@ from mercer.kernels import distance
 from mercer.kernels.base import PreparedKernel, UnitDiagonal
 from mercer.kernels.prepared import Prepared
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.words import season_words
 
 
 class Periodic(UnitDiagonal, PreparedKernel):
@@ -33,6 +34,7 @@ class Periodic(UnitDiagonal, PreparedKernel):
     """
 
     hyper = {"length_scale": (1e-5, 1e5), "period": (1e-5, 1e5)}
+    lengths = ("period",)
     stationary = True
 
     def __init__(self, length_scale=1.0, period=1.0, *, length_scale_bounds=None, period_bounds=None): ...
@@ -41,6 +43,18 @@ class Periodic(UnitDiagonal, PreparedKernel):
         """U = (cos 2πx/p, sin 2πx/p), all cosines first, of shape (n, 2d)."""
         angle = 2.0 * np.pi * turns(X, self._positive("period", X.shape[1]))
         return np.concatenate([np.cos(angle), np.sin(angle)], axis=1).astype(X.dtype, copy=False)
+
+    def formula(self, x, z):
+        """exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/p)/ℓⱼ²)."""
+        sine = np.sin((x - z) * (np.pi / self._positive("period"))) / self._positive("length_scale")
+        return np.exp(-2.0 * np.add.reduce(np.square(sine)))
+
+    def season(self):
+        """p, of the first column."""
+        return float(np.ravel(self.period)[0])
+
+    def _phrase(self, place):
+        return season_words(self.period, place)
 
     def prepare(self, X, Z, keep=False):
         """The Gaussian kernel on the circle."""
@@ -115,9 +129,21 @@ class Cosine(UnitDiagonal):
     """
 
     hyper = {"period": (1e-5, 1e5)}
+    lengths = ("period",)
     stationary = True
 
     def __init__(self, period=1.0, *, period_bounds=None): ...
+
+    def formula(self, x, z):
+        """cos(2π Σⱼ (xⱼ − zⱼ)/pⱼ)."""
+        return np.cos(np.add.reduce((x - z) * (2.0 * np.pi / self._positive("period"))))
+
+    def season(self):
+        """p, of the first column."""
+        return float(np.ravel(self.period)[0])
+
+    def _phrase(self, place):
+        return f"{season_words(self.period, place)}, a single wave"
 
     def _wave(self, X):
         """(cos 2πt, sin 2πt), of shape (n, 2)."""

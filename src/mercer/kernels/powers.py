@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 
 from mercer._parameters import show
-from mercer.kernels.algebra import Composite
+from mercer.kernels.composite import Composite
 
 
 class FunctionOf(Composite):
@@ -53,6 +53,12 @@ class Power(FunctionOf):
     """
 
     _precedence = 3
+
+    @property
+    def noun(self):
+        """p."""
+        return f"the power {self.exponent}"
+
     whole_numbers = {"exponent": (1, 10_000, "; other powers of a kernel are in general not positive semi-definite")}
 
     def __init__(self, kernel, exponent=2): ...
@@ -82,6 +88,8 @@ class Exp(FunctionOf):
     (0.5 * Linear()).exp()
     """
 
+    noun = "the exponential"
+
     def __init__(self, kernel): ...
 
     def _q(self, K):
@@ -109,6 +117,8 @@ class PolynomialOf(FunctionOf):
     >>> float(k([[2.0]], [[3.0]])[0, 0])
     73.0
     """
+
+    noun = "a polynomial"
 
     def __init__(self, kernel, coefficients=(0.0, 1.0)): ...
 

@@ -1,4 +1,4 @@
-"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖², and the table of those that have a compiled loop.
+"""Radial kernels k(x, z) = φ(s), s = ‖(x − z)/ℓ‖²: each with its value, its slope, and the compiled loop beside them.
 
 ``length_scale`` is a length: one number, or one for each column (ARD).
 """
@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from mercer.kernels import bessel
-from mercer.kernels.radial_base import COMPILED, LENGTH_BOUNDS, CompiledPhi, Radial
+from mercer.kernels.radial_base import LENGTH_BOUNDS, Radial, computed_by
 
 
 class Gaussian(Radial):
@@ -30,11 +30,14 @@ class Gaussian(Radial):
     """
 
     smoothness = math.inf
+    character = "a very smooth function"
 
+    @computed_by("gaussian")
     def phi(self, s):
         s *= -0.5
         return np.exp(s, out=s)
 
+    @computed_by("gaussian")
     def dphi(self, s):
         return -0.5 * self.phi(s)
 
@@ -58,11 +61,14 @@ class Exponential(Radial):
     """
 
     smoothness = 0.5
+    character = "a rough function"
 
+    @computed_by("exponential")
     def phi(self, s):
         np.negative(np.sqrt(s, out=s), out=s)
         return np.exp(s, out=s)
 
+    @computed_by("exponential")
     def dphi(self, s):
         r = np.sqrt(s, out=s)
         return np.divide(-0.5 * np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
@@ -87,7 +93,9 @@ class Matern32(Radial):
     """
 
     smoothness = 1.5
+    character = "a function without jumps in its slope"
 
+    @computed_by("matern32")
     def phi(self, s):
         s *= 3.0
         a = np.sqrt(s)
@@ -96,6 +104,7 @@ class Matern32(Radial):
         s *= a
         return s
 
+    @computed_by("matern32")
     def dphi(self, s):
         return -1.5 * np.exp(-np.sqrt(3.0 * s))
 
@@ -119,7 +128,9 @@ class Matern52(Radial):
     """
 
     smoothness = 2.5
+    character = "a smooth function"
 
+    @computed_by("matern52")
     def phi(self, s):
         s *= 5.0
         a = np.sqrt(s)
@@ -129,6 +140,7 @@ class Matern52(Radial):
         s *= np.exp(np.negative(a, out=a), out=a)
         return s
 
+    @computed_by("matern52")
     def dphi(self, s):
         a = np.sqrt(5.0 * s)
         return (-5.0 / 6.0) * (1.0 + a) * np.exp(-a)
@@ -204,25 +216,22 @@ class RationalQuadratic(Radial):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
+    character = "a function that is smooth on several scales"
 
     def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None): ...
 
+    @computed_by("rationalquadratic", shape="alpha")
     def phi(self, s):
         alpha = float(self._positive("alpha"))
         return np.exp(-alpha * np.log1p(s / (2.0 * alpha)), out=s)
 
+    @computed_by("rationalquadratic", shape="alpha")
     def dphi(self, s):
         alpha = float(self._positive("alpha"))
         return -0.5 * np.exp((-alpha - 1.0) * np.log1p(s / (2.0 * alpha)))
 
+    @computed_by("rationalquadratic", shape="alpha")
     def dshape(self, s, phi):
         """∂φ/∂α = φ (u/(1 + u) − log(1 + u)),  u = s/(2α)."""
         u = s / (2.0 * float(self._positive("alpha")))
         return {"alpha": phi * (u / (1.0 + u) - np.log1p(u))}
-
-
-for _cls in (Gaussian, Exponential, Matern32, Matern52):
-    COMPILED[_cls.phi] = CompiledPhi(_cls.__name__.lower(), _cls.dphi, _cls.dshape)
-COMPILED[RationalQuadratic.phi] = CompiledPhi(
-    "rationalquadratic", RationalQuadratic.dphi, RationalQuadratic.dshape, "alpha"
-)

@@ -1,12 +1,11 @@
 """Radial: k(x, z) = φ(s), s = ‖(x − z)/ℓ‖². An author writes φ and φ′, and has ARD, tiles and gradients.
 
-A compiled loop is found in a table by the functions φ and φ′, not by the class: a subclass with a φ of its own is never
-evaluated by another's.
+A compiled loop is named beside φ and φ′ and found by these functions, not by the class: a subclass with a φ of its own
+is never evaluated by another's.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,27 +18,34 @@ LENGTH_BOUNDS = (1e-5, 1e5)
 LENGTH = ("length_scale",)
 
 
-class CompiledPhi(NamedTuple):
-    """The compiled loop of a φ, and the functions that it stands for beside φ."""
-
-    name: str  # in ``_native.CODES``
-    dphi: Callable
-    dshape: Callable
-    shape: str | None = None  # the hyper-parameter beside the length scale
+LOOPS: dict[Callable, tuple] = {}  # {φ, φ′ or the derivative by the shape: (name of the loop, name of the shape)}
 
 
-COMPILED: dict[Callable, CompiledPhi] = {}  # by φ; `radial` has the entries
+def computed_by(loop, shape=None):
+    """Decorate φ, φ′ and the derivative by the shape with the loop of ``_native.CODES`` that computes the same.
+
+    The table has the functions themselves: one that a subclass writes is not in it, and is never computed by a loop.
+    """
+
+    def enter(function):
+        LOOPS[function] = loop, shape
+        return function
+
+    return enter
 
 
 def _compiled(kernel):
     """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
     own, kind = kernel.__dict__, type(kernel)
-    found = None if "phi" in own else COMPILED.get(kind.phi)
+    found = None if "phi" in own else LOOPS.get(kind.phi)
     if found is None:
         return None, None, 1.0
-    same = kind.dphi is found.dphi and kind.dshape is found.dshape and "dphi" not in own and "dshape" not in own
-    shape = 1.0 if found.shape is None else float(kernel._positive(found.shape))
-    return found.name, found.name if same else None, shape
+    name, shape = found
+    same = LOOPS.get(kind.dphi) == found and (
+        LOOPS.get(kind.dshape) == found if shape else kind.dshape is Radial.dshape
+    )
+    same = same and "dphi" not in own and "dshape" not in own
+    return name, name if same else None, 1.0 if shape is None else float(kernel._positive(shape))
 
 
 class Radial(UnitDiagonal):
@@ -58,6 +64,8 @@ class Radial(UnitDiagonal):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS}
+    lengths = LENGTH
+    character = "a function"
     stationary = True
     smoothness: float | None = None  # ν where it is a Matérn kernel, ∞ for the Gaussian one
 
@@ -91,6 +99,10 @@ class Radial(UnitDiagonal):
     def tiles(self, X, Z):
         """t(i, j) = φ(s) for the inputs X[i] and Z[j]; both are scaled once."""
         return RadialPrepared(self, X, Z).tile
+
+    def formula(self, x, z):
+        """φ of the sum of squares, as ``phi`` has it."""
+        return self.phi(np.add.reduce(np.square((x - z) / self._positive("length_scale"))))
 
     def waves(self, d):
         """(1, ν, ℓ) where ν is known."""
@@ -180,7 +192,7 @@ class RadialPrepared(Prepared):
             value, by_shape, sums = self._contraction(i, j, W)
             out = {"length_scale": self._in_log_scale(sums)}
             if shape:
-                out[COMPILED[type(self.kernel).phi].shape] = np.atleast_1d(by_shape * self.shape)
+                out[LOOPS[type(self.kernel).phi][1]] = np.atleast_1d(by_shape * self.shape)
             return value, out
         s, phi = self._values(i, j)
         out = {}

@@ -3,7 +3,8 @@
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.algebra import Moved
+from mercer.kernels.composite import Moved
+from mercer.kernels.words import phrase
 
 EARTH = 6371.0  # km
 
@@ -45,6 +46,9 @@ class Sphere(Moved):
     stationary = False  # a shift of degrees turns nothing
 
     def __init__(self, kernel, radius=EARTH): ...
+
+    def _phrase(self, place):
+        return f"{phrase(self.kernel, place)} on the sphere"
 
     def _angles(self, X):
         """(φ, ψ) in radians, checked."""

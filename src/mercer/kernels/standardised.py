@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.algebra import Moved
+from mercer.kernels.composite import Moved
 
 
 class Standardised(Moved):
@@ -26,7 +26,22 @@ class Standardised(Moved):
     array([[0.607, 0.607]])
     """
 
+    wraps = True
+
     def __init__(self, kernel, centre=0.0, scale=1.0): ...
+
+    def columns_read(self, columns=()):
+        """Those of k: each column is moved for itself."""
+        return self.kernel.columns_read(columns)
+
+    def outline(self):
+        """That of k."""
+        return self.kernel.outline()
+
+    def formula(self, x, z):
+        """k of (x − m)/s and (z − m)/s."""
+        centre, scale = np.asarray(self.centre, dtype=float), np.asarray(self.scale, dtype=float)
+        return self.kernel.formula((x - centre) / scale, (z - centre) / scale)
 
     def _inside(self, X):
         """(X − m)/s, in X's dtype."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mercer.kernels.inputs import columns_read
 from mercer.report._factors import LEVELS, TEXT, all_columns, put
 from mercer.report._html import show
 from mercer.report.charts import along, axis, chart
@@ -41,7 +40,7 @@ def parts_of(case, words):
 
 def _factor(case, kernel):
     """The one column of numbers, or category, that a kernel reads; None where it reads more, or a text."""
-    read = set(columns_read(kernel, all_columns(case)))
+    read = set(kernel.columns_read(all_columns(case)))
     return next((one for one in case.factors if one.kind != TEXT and set(one.columns) == read), None)
 
 

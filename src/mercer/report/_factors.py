@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.kernels import Categorical, Columns, Table, Transformed
-from mercer.kernels.inputs import columns_read
+from mercer.kernels import Table
+from mercer.kernels.visit import walk
 from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
@@ -17,11 +17,11 @@ def labels(case):
     """{hyper-parameter: its name by the columns that it is about}."""
     every, out = all_columns(case), {}
     owner = {place: factor for factor in case.factors for place in factor.columns}
-    for _, columns, prefix in nodes(case.kernel, every):
+    for node in walk(case.kernel, every):
         for name in case.kernel.names:
-            own = name.removeprefix(prefix)
-            if name.startswith(prefix) and "__" not in own:
-                out[name] = _label(own, columns, every, owner)
+            own = name.removeprefix(node.prefix)
+            if name.startswith(node.prefix) and "__" not in own:
+                out[name] = _label(own, node.columns, every, owner)
     return out
 
 
@@ -139,11 +139,11 @@ def find_factors(case, units=None):
     else:
         table, array = isinstance(case.X, Table), isinstance(case.X, np.ndarray) and case.X.ndim == 2
         every = all_columns(case) if table or array else []
-        read = set(columns_read(case.kernel, every))
+        read = set(case.kernel.columns_read(every))
         places = [place for place in every if place in read]
         labels = all_short(places) if table else [case.names[place] for place in places]
-        codes = {place for part, columns, _ in nodes(case.kernel, every) if isinstance(part, Categorical)
-                 for place in columns or ()}  # fmt: skip
+        codes = {place for node in walk(case.kernel, every) if node.kernel.reads == "category"
+                 for place in node.columns or ()}  # fmt: skip
         found = [_of_values(label, place, column_of(case.X, place), place in codes)
                  for label, place in zip(labels, places, strict=True)]  # fmt: skip
     return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]
@@ -217,24 +217,6 @@ def column_of(X, place):
 
 
 # ------------------------------------------------------------------------------------- what a kernel reads
-def nodes(kernel, columns, prefix=""):
-    """(kernel, columns, prefix of its hyper-parameters) of a kernel and all its parts; columns None: not known."""
-    yield kernel, columns, prefix
-    for name, part in kernel.named_parts():
-        inside = None if isinstance(kernel, Transformed) else columns
-        if isinstance(kernel, Columns) and columns is not None:
-            inside = _chosen(kernel.columns, columns)
-        yield from nodes(part, inside, f"{prefix}{name}__")
-
-
-def _chosen(wanted, columns):
-    """Some of the columns, by number or by name; numbers as they are where it is not known which there are."""
-    if isinstance(wanted, slice):
-        return columns[wanted]
-    wanted = [wanted] if isinstance(wanted, str) or np.ndim(wanted) == 0 else list(wanted)
-    return [one if isinstance(one, str) or not columns else columns[one] for one in wanted]
-
-
 def all_columns(case):
     """Every column of X, as the kernel knows it: names of a table, numbers of an array."""
     return list(case.X.columns) if isinstance(case.X, Table) else list(range(len(case.names)))

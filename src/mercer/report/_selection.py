@@ -5,7 +5,8 @@ from itertools import islice
 
 import numpy as np
 
-from mercer.kernels import Columns, Product, Scaled, Sum
+from mercer.kernels.hyper import lengths_of
+from mercer.kernels.words import describe_together, without_ranks
 from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
 from mercer.report._factors import labels
@@ -13,8 +14,6 @@ from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short, spread
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
-from mercer.selection.kernels_search.columns import in_units
-from mercer.selection.kernels_search.words import together, without_ranks
 from mercer.selection.shown import is_error, place, scaled, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
@@ -151,22 +150,17 @@ def _all_words(case):
 
 def words(case, *kernels):
     """A kernel in words, periods in the units of the reader; or what several do that read the same columns."""
-    said = together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
+    said = describe_together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
     return short(rounded(COUNTED.sub("all columns", said)), LETTERS)
 
 
 def _in_units(case, kernel):
     """A kernel with its periods in the units of the reader."""
-    if not case.vectors and isinstance(kernel, Sum | Product):
-        return type(kernel)(_in_units(case, kernel.left), _in_units(case, kernel.right))
-    if not case.vectors and isinstance(kernel, Scaled):
-        return _in_units(case, kernel.kernel)
-    read = range(len(case.names)) if case.vectors else kernel.named_columns()
-    scale = np.array([(case.units or {}).get(one, (0.0, 1.0))[1] for one in read])
+    units = {name: unit[1] for name, unit in (case.units or {}).items()}
     if case.vectors:
-        return in_units(kernel, np.zeros(len(scale)), scale)
-    whole = (scale == 1.0).all() or not isinstance(kernel, Columns)
-    return kernel if whole else in_units(kernel.kernel, np.zeros(len(scale)), scale).on(kernel.columns)
+        scale = np.array([units.get(j, 1.0) for j in range(len(case.names))])
+        return kernel.in_units(np.zeros(len(scale)), scale)
+    return kernel.in_units({}, units)
 
 
 def _tried(case):
@@ -241,14 +235,9 @@ def _picard(found):
 
 
 # ------------------------------------------------------------------------------------------- the surface
-def _lengths(kernel):
-    """Which entries of θ are length scales."""
-    return np.array([name.split("__")[-1].startswith("length_scale") for name in kernel.names], dtype=bool)
-
-
 def _surface(case, lam):
     """Log evidence lost against the best point, over a factor on all length scales and λ."""
-    lengths = _lengths(case.kernel)
+    lengths = lengths_of(case.kernel.names)
     if not lengths.any():
         return missing("The kernel has no free length scale: there is no surface of the evidence to draw.")
     if not (np.isfinite(lam) and lam > 0) or case.pairwise:
@@ -275,7 +264,7 @@ def _field(case, loss, factors, up, rows, what, chosen):
     loss = np.where(np.isfinite(loss), loss, np.nan)
     if not np.isfinite(loss).any():
         return missing("The evidence could not be evaluated around the chosen point.")
-    lengths = _lengths(case.kernel)
+    lengths = lengths_of(case.kernel.names)
     single = lengths.sum() == 1
     base = float(np.exp(case.kernel.theta[lengths][0])) if single else 1.0
     return {
@@ -310,7 +299,7 @@ def _rows(case, rows):
 
 def _label_surface(case):
     """The evidence of a classifier over its amplitude and its length scales."""
-    kernel, lengths = case.kernel, _lengths(case.kernel)
+    kernel, lengths = case.kernel, lengths_of(case.kernel.names)
     others = np.flatnonzero(~lengths)
     if not lengths.any() or not len(others) or case.n > SURFACE_ROWS or len(case.classes) > 2:
         return missing(

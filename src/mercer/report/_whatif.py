@@ -5,24 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import (
-    Anova,
-    Columns,
-    Constant,
-    Exponential,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Matern32,
-    Matern52,
-    Periodic,
-    Polynomial,
-    Product,
-    RationalQuadratic,
-    Scaled,
-    Standardised,
-    Sum,
-)
+from mercer.kernels import Matern52
 from mercer.report._effects import AHEAD, COVERAGE, answers, interval, several, skewed, what
 from mercer.report._factors import LEVELS, NUMBER, put
 from mercer.report.findings import missing
@@ -31,15 +14,12 @@ from mercer.selection.judging import quietly, root_mean_square
 SLIDERS, LEVELS_SHOWN = 6, 12  # columns with a slider: those that matter most; levels of a category
 OWN = 6000  # numbers of the training inputs up to which the model's own are in the page
 PLACES, TRIED = 320, 500  # random places that a stand-in learns from, and those that it is tried at
+TESTED = 8  # points on which the formula of a kernel is held to its values
 SECONDS = 2.0  # for choosing the length scales of a stand-in
 EXACT = 1e-6  # of the spread of the predictions: rounding
 GOOD = 0.5  # of the error of the model: a stand-in that is further off is not shown
 POINTS = 0.1  # what stands for that error where probabilities are shown
 CLASSES, LEAST = 7, 1e-6  # classes with a curve at most, and the least probability
-
-PLAIN = {Gaussian: "gaussian", Exponential: "exponential", Matern32: "matern32", Matern52: "matern52",
-         Laplacian: "laplacian", RationalQuadratic: "rational", Linear: "linear", Polynomial: "polynomial",
-         Constant: "constant", Periodic: "periodic", Anova: "anova"}  # fmt: skip
 
 
 def whatif_section(case, left):
@@ -178,14 +158,14 @@ def _own(case, tried, f):
         points, parts = _parts(case)
     except (AttributeError, TypeError, ValueError):
         return None
-    trees = [tree_of(kernel, case.X.shape[1]) for kernel, _ in parts]
-    if None in trees or points.size > OWN or any(len(coef) != len(points) for _, coef in parts):
+    formulas = [kernel.slider(points[:TESTED]) for kernel, _ in parts]
+    if None in formulas or points.size > OWN or any(len(coef) != len(points) for _, coef in parts):
         return None
     rest = f - sum(quietly(kernel, tried, points) @ coef for kernel, coef in parts)  # a constant, if there is no more
     if not np.ptp(rest) <= EXACT * (float(f.std()) or 1.0):
         return None
     off = np.abs(rest - rest.mean())
-    made = [{"kernel": tree, "coef": coef.tolist()} for tree, (_, coef) in zip(trees, parts, strict=True)]
+    made = [{"kernel": steps, "coef": coef.tolist()} for steps, (_, coef) in zip(formulas, parts, strict=True)]
     return {"points": points.tolist(), "parts": made, "constant": float(rest.mean()),
             "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
 
@@ -206,34 +186,6 @@ def _parts(case):
     return np.asarray(fitted[0].points_, dtype=float), weighed
 
 
-def tree_of(kernel, d):
-    """A kernel of d columns as nested dictionaries that the script of the page reads; None where it knows it not."""
-    if isinstance(kernel, Sum | Product):
-        parts = [tree_of(kernel.left, d), tree_of(kernel.right, d)]
-        return None if None in parts else {"is": "sum" if isinstance(kernel, Sum) else "product", "parts": parts}
-    if isinstance(kernel, Scaled):
-        part = tree_of(kernel.kernel, d)
-        return part and {"is": "scaled", "by": float(kernel.scale), "parts": [part]}
-    if isinstance(kernel, Standardised):
-        part = tree_of(kernel.kernel, d)
-        units = {name: np.broadcast_to(kernel.get_params()[name], d).tolist() for name in ("centre", "scale")}
-        return part and {"is": "standardised", "parts": [part], **units}
-    if isinstance(kernel, Columns):
-        places = np.arange(d)[kernel.columns if isinstance(kernel.columns, slice) else np.atleast_1d(kernel.columns)]
-        part = tree_of(kernel.kernel, len(places))
-        return part and {"is": "columns", "at": places.tolist(), "parts": [part]}
-    if type(kernel) not in PLAIN:
-        return None
-    given = kernel.get_params(deep=False)
-    out = {"is": PLAIN[type(kernel)]}
-    for name, value in given.items():
-        if name in ("length_scale", "period"):
-            out[name] = np.broadcast_to(np.asarray(value, dtype=float), d).tolist()
-        elif not name.endswith("_bounds"):
-            out[name] = value if isinstance(value, str) else float(value)
-    return out
-
-
 # ------------------------------------------------------------------------------------------------ a stand-in
 def _stand_in(learnt, answer, tried, shown, told):
     """A ridge regression of the model's answers at random places, and how far what it shows is off at others."""
@@ -241,7 +193,7 @@ def _stand_in(learnt, answer, tried, shown, told):
     model = KernelRidge(Matern52(np.full(A.shape[1], 2.0)), lam=1e-4, criterion="loo", time_budget=SECONDS)
     model = quietly(model.fit, A, answer(learnt.rows))
     off = np.abs(told(quietly(model.predict, tried.coded)) - shown).reshape(len(shown), -1).max(axis=1)
-    part = {"kernel": tree_of(model.kernel_, A.shape[1]), "coef": model.dual_coef_.tolist()}
+    part = {"kernel": model.kernel_.slider(A[:TESTED]), "coef": model.dual_coef_.tolist()}
     b = np.asarray(model.intercept_, dtype=float).tolist()
     return {"points": model.points_.tolist(), "parts": [part], "constant": b,
             "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip

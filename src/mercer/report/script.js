@@ -104,48 +104,41 @@ function enliven(plot) {
 }
 
 // ---------------------------------------------------------------------------------------------- what if
-const sum = (n, term) => { let total = 0; for (let j = 0; j < n; j++) total += term(j); return total; };
-const squared = (l, x, z) => sum(l.length, (j) => ((x[j] - z[j]) / l[j]) ** 2);
-const PROFILES = {
-  gaussian: (u) => Math.exp(-u * u / 2),
-  exponential: (u) => Math.exp(-u),
-  matern32: (u) => { const r = Math.sqrt(3) * u; return (1 + r) * Math.exp(-r); },
-  matern52: (u) => { const r = Math.sqrt(5) * u; return (1 + r + r * r / 3) * Math.exp(-r); },
+// The formula of a kernel, as mercer/kernels/formula.py writes it down: steps on x, z, constants and results of earlier steps.
+const OPERATIONS = {
+  absolute: Math.abs, add: (a, b) => a + b, arctan: Math.atan, cos: Math.cos, cosh: Math.cosh, divide: (a, b) => a / b,
+  exp: Math.exp, expm1: Math.expm1, log: Math.log, log1p: Math.log1p, maximum: Math.max, minimum: Math.min,
+  multiply: (a, b) => a * b, negative: (a) => -a, positive: (a) => a, power: (a, b) => a ** b, reciprocal: (a) => 1 / a,
+  sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, square: (a) => a * a, subtract: (a, b) => a - b, tan: Math.tan, tanh: Math.tanh,
 };
-const radial = ([name, profile]) => [name, ({ length_scale: l }) => (x, z) => profile(Math.sqrt(squared(l, x, z)))];
-const dot = (x, z) => sum(x.length, (j) => x[j] * z[j]);
-const LEAVES = {
-  ...Object.fromEntries(Object.entries(PROFILES).map(radial)),
-  rational: ({ length_scale: l, alpha }) => (x, z) => (1 + squared(l, x, z) / (2 * alpha)) ** -alpha,
-  laplacian: ({ length_scale: l }) => (x, z) => Math.exp(-sum(l.length, (j) => Math.abs(x[j] - z[j]) / l[j])),
-  periodic: ({ length_scale: l, period: p }) => (x, z) => Math.exp(-2 * sum(l.length, (j) => (Math.sin(Math.PI * (x[j] - z[j]) / p[j]) / l[j]) ** 2)),
-  linear: () => dot,
-  polynomial: ({ degree, offset }) => (x, z) => (dot(x, z) + offset) ** degree,
-  constant: ({ value }) => () => value,
-  anova: ({ length_scale: l, strength: a, profile }) => (x, z) => {
-    let all = 1;
-    for (let j = 0; j < l.length; j++) all *= (1 + a * PROFILES[profile](Math.abs(x[j] - z[j]) / l[j])) / (1 + a);
-    return all;
-  },
+const OVER_COLUMNS = {
+  "add.reduce": (a) => a.reduce((total, v) => total + v, 0),
+  "multiply.reduce": (a) => a.reduce((total, v) => total * v, 1),
+  take: (a, places) => [places].flat().map((j) => a.at(j)),
 };
 
+// An operation, column by column where one of its arguments has columns.
+function columnwise(operation) {
+  return (a, b) => {
+    if (Array.isArray(a)) return Array.isArray(b) ? a.map((v, j) => operation(v, b[j])) : a.map((v) => operation(v, b));
+    return Array.isArray(b) ? b.map((v) => operation(a, v)) : operation(a, b);
+  };
+}
+
 // A kernel of the data block as a function of two rows.
-function kernelOf(node) {
-  const parts = (node.parts ?? []).map(kernelOf);
-  if (node.is === "sum") return (x, z) => parts[0](x, z) + parts[1](x, z);
-  if (node.is === "product") return (x, z) => parts[0](x, z) * parts[1](x, z);
-  if (node.is === "scaled") return (x, z) => node.by * parts[0](x, z);
-  const moved = { columns: (x) => node.at.map((j) => x[j]), standardised: (x) => x.map((v, j) => (v - node.centre[j]) / node.scale[j]) }[node.is];
-  if (!moved) return LEAVES[node.is](node);
-  const known = new Map(), inside = (x) => known.get(x) ?? moved(x);
-  return Object.assign((x, z) => parts[0](inside(x), inside(z)), { keep: (rows) => rows.forEach((row) => known.set(row, moved(row))) });
+function kernelOf(steps) {
+  const made = steps.map(([name, first, second]) => [OVER_COLUMNS[name] ?? columnwise(OPERATIONS[name]), first, second]);
+  return (x, z) => {
+    const results = [], value = (one) => one === "x" ? x : one === "z" ? z : Array.isArray(one) ? one[0] : results[one];
+    for (const [operation, first, second] of made) results.push(operation(value(first), value(second)));
+    return results.at(-1);
+  };
 }
 
 // f(x) = Σ αⱼ k(x, xⱼ) + b; of a mixture a sum over its kernels, of several classes a number for each.
 function modelOf({ points, parts, constant }) {
   const several = Array.isArray(constant), all = parts.map(({ kernel, coef }) => {
     const k = kernelOf(kernel);
-    k.keep?.(points);
     return (x, total) => points.forEach((point, j) => {
       const value = k(x, point);
       if (several) total.forEach((_, c) => { total[c] += coef[j][c] * value; }); else total[0] += coef[j] * value;

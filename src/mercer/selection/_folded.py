@@ -12,7 +12,7 @@ from mercer._state import Stateful
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Rule
 from mercer.selection.equal import random_folds
-from mercer.selection.row_kernel import RowKernel, row_kernels
+from mercer.selection.row_kernel import row_kernels
 from mercer.selection.rules import Discrepancy
 
 
@@ -95,8 +95,7 @@ def choice_of(fitted):
         return dict(last.best_params_)
     if not ours(last):
         return {}
-    kernel = last.kernel_
-    chosen = {"kernel": kernel.source if isinstance(kernel, RowKernel) else kernel}
+    chosen = {"kernel": last.kernel_.original()}
     return chosen if last.lam_ is None else chosen | {"lam": last.lam_}
 
 

@@ -20,7 +20,6 @@ from mercer.selection._folded import (
 from mercer.selection.equal import equal_rows
 from mercer.selection.judging import FoldTimes, least_seconds, simple_models, simply_predicted
 from mercer.selection.nested_result import NestedResult, Pooled, sizes_of, standard_error
-from mercer.selection.row_kernel import RowKernel
 
 
 def nested_cv(
@@ -198,7 +197,7 @@ def _simple(fitted, X, y, train, test, weight, labels, took, clock):
 
 def _readable(fitted, X):
     """What of X is numbers; the kernel of a fold may be one of stored rows, which stands for one of vectors."""
-    stored = ours(fitted) and isinstance(fitted.kernel_, RowKernel) and fitted.kernel_.source.domain == "vectors"
+    stored = ours(fitted) and fitted.kernel_.domain != fitted.kernel_.original().domain
     return fitted.readable(X) if ours(fitted) and not stored else np.asarray(X, dtype=float)
 
 

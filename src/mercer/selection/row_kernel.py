@@ -23,6 +23,10 @@ class RowKernel(Kernel):
         """Whether positive semi-definiteness is proved for the source."""
         return self.source.psd
 
+    def original(self):
+        """The kernel whose values these are."""
+        return self.source
+
     def validate(self, X):
         return np.asarray(X, dtype=np.intp)
 

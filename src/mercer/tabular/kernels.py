@@ -8,7 +8,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from mercer.estimators import KernelRidge
-from mercer.kernels import Categorical, Columns, Gaussian, Kernel, Matern32, Product, Radial, Scaled, Sum
+from mercer.kernels import Gaussian, Kernel, Matern32
+from mercer.kernels.visit import walk
 from mercer.tabular.reads import placed
 
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a classifier chooses among
@@ -152,31 +153,21 @@ def default_kernel(recipe, n, base=Matern32):
 
 def length_scales(kernel, recipe):
     """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X."""
-    return _scales(kernel, list(range(len(recipe.feature_names_))), recipe, "")
+    found = []
+    for node in walk(kernel, list(recipe.feature_names_)):
+        if "length_scale" not in node.kernel.hyper or not node.columns:
+            continue
+        length, name = node.kernel.length_scale, f"{node.prefix}length_scale"
+        if np.ndim(length) == 0:
+            found.append((name, _owner(node.columns, recipe)))
+        elif len(length) == len(node.columns):
+            found += [(f"{name}[{j}]", column) for j, column in enumerate(node.columns)]
+    return found
 
 
-def _scales(kernel, place, recipe, prefix):
-    """The length scales of a kernel on some columns of X."""
-    if isinstance(kernel, Columns) and not isinstance(kernel.columns, slice):
-        names, columns = recipe.feature_names_, np.atleast_1d(kernel.columns).tolist()
-        place = [names.index(i) if isinstance(i, str) else place[i] for i in columns]
-    elif isinstance(kernel, Columns):
-        place = place[kernel.columns]
-    if isinstance(kernel, Columns | Scaled | Product | Sum):
-        parts = kernel.named_parts()
-        return [one for name, part in parts for one in _scales(part, place, recipe, f"{prefix}{name}__")]
-    if not isinstance(kernel, Radial | Categorical):
-        return []
-    if np.ndim(kernel.length_scale) == 0:
-        return [(f"{prefix}length_scale", _owner(place, recipe))]
-    return [(f"{prefix}length_scale[{j}]", recipe.feature_names_[i]) for j, i in enumerate(place)]
-
-
-def _owner(place, recipe):
+def _owner(columns, recipe):
     """The column of the table that some columns of X came from; "all columns" for several."""
-    if len(place) == 1:
-        return recipe.feature_names_[place[0]]
-    for name, block in recipe.blocks_.items():
-        if list(block) == list(place):
-            return name
-    return "all columns"
+    if len(columns) == 1:
+        return columns[0]
+    place = [recipe.feature_names_.index(name) for name in columns]
+    return next((name for name, block in recipe.blocks_.items() if list(block) == place), "all columns")

@@ -1,48 +1,11 @@
 """What a kernel reads of a table: which columns, and as what; and the kernel on the columns that a recipe makes."""
 
 from mercer.exceptions import DataError
-from mercer.kernels import (
-    AtomEnvironments,
-    Categorical,
-    Columns,
-    EdgeHistogram,
-    FeatureMap,
-    Gappy,
-    Kernel,
-    LocalAlignment,
-    MinMax,
-    Mismatch,
-    Ordinal,
-    Pairwise,
-    RadialOf,
-    RandomWalk,
-    ShortestPath,
-    Spectrum,
-    Subsequence,
-    Tanimoto,
-    TanimotoOf,
-    VertexHistogram,
-    WeightedDegree,
-    WeisfeilerLehman,
-)
-from mercer.kernels.algebra import Composite
-from mercer.kernels.inputs import Transformed
+from mercer.kernels.visit import chosen_names, readers
 from mercer.tabular.cells import listed, meant
 from mercer.tabular.columns import is_text
 
 STRING, CATEGORY, NUMBER, GRAPH = "string", "category", "number", "graph"
-GRAPHS = (EdgeHistogram, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman)
-STRINGS = (
-    AtomEnvironments,
-    FeatureMap,
-    Gappy,
-    LocalAlignment,
-    Mismatch,
-    Pairwise,
-    Spectrum,
-    Subsequence,
-    WeightedDegree,
-)
 STRONGER = (GRAPH, NUMBER, STRING, CATEGORY)  # of two kernels on one column, whose reading both can have
 HOLDS = (
     "a column holds numbers, categories (Categorical, Ordinal), counts (Tanimoto, MinMax), strings (Spectrum, "
@@ -77,7 +40,7 @@ def objects_of(kernel):
     for part, names in _on_columns(kernel):
         if part.domain == "vectors":
             continue
-        kinds = {_kind(leaf) for leaf in _leaves(part)}
+        kinds = {_kind(leaf) for leaf in readers(part)}
         if None in kinds:
             raise DataError(
                 f"{part!r} mixes kernels on vectors and on objects on the columns {listed(names)}; give each its own "
@@ -102,7 +65,7 @@ def check_reads(kernel, frame, target=None):
         check_column(name, names, target)
     if target in kernel.named_columns():
         check_column(target, names, target)
-    for leaf in _leaves(kernel, named=False):
+    for leaf in readers(kernel, lambda part: not chosen_names(part)):
         if leaf.domain == "objects" and _kind(leaf) in (STRING, GRAPH):
             texts = [name for name in names if is_text(frame[name])]
             _say_how(leaf, sorted(texts, key=lambda name: -frame[name].n_unique()))
@@ -131,39 +94,20 @@ def _say_how(leaf, texts):
 # ------------------------------------------------------------------------------------------ walking through kernels
 def _on_columns(kernel):
     """(part, names) of each part of a kernel that reads columns by name, the innermost where names are in names."""
-    if isinstance(kernel, Transformed):
-        return
-    if isinstance(kernel, Columns) and kernel.named_columns() and not kernel.kernel.named_columns():
-        yield kernel.kernel, kernel.named_columns()
-        return
-    for _, part in kernel.named_parts():
+    parts = [part for _, part in kernel.named_parts()]
+    inside = [part for part in parts if part.named_columns()]
+    if chosen_names(kernel) and not inside:
+        yield parts[0], kernel.named_columns()
+    for part in inside if kernel.named_columns() else ():
         yield from _on_columns(part)
-
-
-def _leaves(kernel, named=True):
-    """The kernels that read the inputs, and do not only combine others; of ``named`` columns, or without these."""
-    if not named and isinstance(kernel, Columns) and kernel.named_columns():
-        return
-    if isinstance(kernel, RadialOf | TanimotoOf):
-        yield from _leaves(kernel.base, named)
-    elif isinstance(kernel, Composite) and not isinstance(kernel, Transformed) and "base" not in kernel.parts:
-        for _, part in kernel.named_parts():
-            yield from _leaves(part, named)
-    else:
-        yield kernel
 
 
 def _kind(leaf):
     """How a kernel reads a column; None for kernels on vectors, DataError for objects that no column holds."""
     if leaf.domain == "vectors":
         return None
-    if isinstance(leaf, Ordinal):
-        return CATEGORY if all(isinstance(level, str) for level in leaf.levels) else NUMBER
-    for classes, kind in ((Categorical, CATEGORY), (Tanimoto | MinMax, NUMBER), (GRAPHS, GRAPH), (STRINGS, STRING)):
-        if isinstance(leaf, classes):
-            return kind
-    if not type(leaf).__module__.startswith("mercer."):  # a kernel of one's own reads what is there
-        return STRING
+    if leaf.reads in STRONGER:
+        return leaf.reads
     raise DataError(f"{type(leaf).__name__} reads objects that a table cannot hold: {HOLDS}.")
 
 
@@ -195,33 +139,29 @@ def placed(kernel, recipe):
 
 def _placed(kernel, recipe, scope):
     """A part of the kernel; ``scope`` has the names that were given around it, None where there were none."""
-    if isinstance(kernel, Columns) and kernel.named_columns():
-        names = kernel.named_columns()
+    names = chosen_names(kernel)
+    if names:
         outside = [name for name in names if scope is not None and name not in scope]
         if outside:
             raise DataError(f"{kernel!r} reads column {outside[0]!r} out of {listed(scope)} alone.")
         return _placed(kernel.kernel, recipe, names)
     if not kernel.named_columns():
         return _everywhere(kernel, recipe) if scope is None else kernel.on(_places(kernel, scope, recipe))
-    params = kernel.get_params(deep=False)
-    changed = {key: _placed(part, recipe, scope) for key, part in params.items() if isinstance(part, Kernel)}
-    return type(kernel)(**{**params, **changed})
+    return kernel.with_parts(lambda part: _placed(part, recipe, scope))
 
 
 def _everywhere(kernel, recipe):
     """A kernel that names no column: in a table with objects it reads the columns of numbers."""
-    if not recipe.has_objects or isinstance(kernel, Columns | Transformed):
+    if not recipe.has_objects or kernel.chosen() is not None or kernel.reads == "rows":
         return kernel
     if kernel.domain == "vectors":
         numbers = recipe.number_names
         if not numbers:
             raise DataError(f"{kernel!r} names no column, and there is no column of numbers for it.")
         return kernel.on(numbers)
-    if isinstance(kernel, Composite):
-        params = kernel.get_params(deep=False)
-        changed = {key: _everywhere(part, recipe) for key, part in params.items() if isinstance(part, Kernel)}
-        return type(kernel)(**{**params, **changed})
-    return _say_how(next(_leaves(kernel)), list(recipe.object_names))
+    if kernel.reading_parts:
+        return kernel.with_parts(lambda part: _everywhere(part, recipe))
+    return _say_how(next(readers(kernel)), list(recipe.object_names))
 
 
 def _places(kernel, names, recipe):

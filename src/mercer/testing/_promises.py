@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.gram import take
-from mercer.kernels import Laplacian, Radial, SklearnKernel, parse_kernel
-from mercer.kernels.adapter import is_sklearns_own, sklearn_parts
+from mercer.kernels import parse_kernel
 from mercer.kernels.parse import kernel_classes
 from mercer.kernels.slopes import differences
+from mercer.kernels.visit import walk
 from mercer.testing._require import close, require
 
 MOST_INPUTS = 30  # of those given: every check is a handful of small matrices
@@ -214,7 +214,7 @@ def _difference(kernel, i, A, B):
 def _copies(kernel, X, rng):
     """clone, deepcopy and a trip to another process give an equal kernel and the same numbers."""
     copies = {"clone": clone(kernel), "deepcopy": copy.deepcopy(kernel)}
-    if all(_importable(thing) for thing in [*_functions(kernel), *(type(node) for node in _nodes(kernel))]):
+    if all(_importable(thing) for thing in [*_functions(kernel), *(type(node.kernel) for node in walk(kernel))]):
         buffer = io.BytesIO()
         joblib.dump(kernel, buffer)
         buffer.seek(0)
@@ -233,11 +233,9 @@ def _text(kernel, X, rng):
     if not all(name.isidentifier() for name in names):
         return
     shipped = kernel_classes()
-    for node in _nodes(kernel):
-        own = [node] if type(node).__name__ not in shipped else []
-        if isinstance(node, SklearnKernel):
-            own += [part for part in sklearn_parts(node.kernel) if not is_sklearns_own(part)]
-        names |= {type(thing).__name__: type(thing) for thing in own}
+    for node in (one.kernel for one in walk(kernel)):
+        own = [type(node)] if type(node).__name__ not in shipped else []
+        names |= {cls.__name__: cls for cls in own + node.foreign_classes()}
     again = parse_kernel(repr(kernel), names)
     require(again == kernel, kernel, f"repr: reads back as {again!r}, which is not equal")
     require(np.array_equal(again(X), kernel(X)), kernel, "repr: what it reads back as gives other numbers")
@@ -255,10 +253,10 @@ def _translation(kernel, X, rng):
 
 
 def _scale(kernel, X, rng):
-    """A radial kernel with c times the length scale has the same values at c X."""
-    if not isinstance(kernel, (Radial, Laplacian)):
+    """A kernel with c times its lengths has the same values at c X."""
+    if not kernel.lengths:
         return
-    wider = clone(kernel).set_params(length_scale=4.0 * np.asarray(kernel.length_scale, dtype=float))
+    wider = clone(kernel).set_params(**{name: 4.0 * np.asarray(getattr(kernel, name)) for name in kernel.lengths})
     K = kernel(X)
     close(wider(4.0 * X), K, kernel, "scale: k with 4 ℓ at 4 X differs from k at X", 1e-12, _size(K))
 
@@ -306,16 +304,9 @@ def _fingerprint(X, W):
         return repr(X), joblib.hash(W)
 
 
-def _nodes(kernel):
-    """Yield a kernel and every kernel inside it."""
-    yield kernel
-    for _, part in kernel.named_parts():
-        yield from _nodes(part)
-
-
 def _functions(kernel):
     """The functions that a kernel and its parts hold as parameters."""
-    values = [value for node in _nodes(kernel) for value in node.get_params(deep=False).values()]
+    values = [value for node in walk(kernel) for value in node.kernel.get_params(deep=False).values()]
     return [value for value in values if callable(value) and not hasattr(value, "get_params")]
 
 

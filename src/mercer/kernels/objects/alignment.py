@@ -58,6 +58,10 @@ class Subsequence(_OfPairs):
 
     def __init__(self, length=3, decay=0.5, *, alphabet=None, decay_bounds=None): ...
 
+    def counts(self):
+        """Letters in this order."""
+        return f"how often {self.length} letters occur one after the other, near or far"
+
     def _programme(self, A, B):
         length, decay = self._whole("length"), float(self._positive("decay"))
 
@@ -100,6 +104,8 @@ class LocalAlignment(_OfPairs):
     >>> kernel.psd
     False
     """
+
+    counted = "how well pieces match those of others"
 
     hyper = {"beta": (1e-3, 10.0)}
 

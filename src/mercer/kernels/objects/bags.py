@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer import _threads
-from mercer.kernels.algebra import Composite
+from mercer.kernels.composite import Composite
 from mercer.kernels.objects.collection import as_objects, structure
 
 BLOCK = 1024  # members of one side whose values with as many of the other are held at once
@@ -65,6 +65,8 @@ class Lifted(Composite):
     """A kernel on bags from a kernel ``base`` on members."""
 
     parts = ("base",)
+    reads = None
+    reading_parts = ()
     stationary = False
 
     def __init__(self, base): ...

@@ -36,7 +36,11 @@ class Categorical(UnitDiagonal):
     """
 
     domain = "objects"
+    reads = "category"
     hyper = {"length_scale": BOUNDS}
+
+    def _phrase(self, place):
+        return f"a value for each {place.all()}"
 
     def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
 
@@ -122,6 +126,14 @@ class Ordinal(UnitDiagonal):
     hyper = {"length_scale": BOUNDS}
 
     def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None): ...
+
+    @property
+    def reads(self):
+        """Texts as categories, other levels as numbers."""
+        return "category" if all(isinstance(level, str) for level in self.levels) else "number"
+
+    def _phrase(self, place):
+        return f"a value for each {place.all()}, like that of the next level"
 
     def _places(self):
         """{level: its place}, checked."""

@@ -190,6 +190,7 @@ class Precomputed(Kernel):
 
     pairwise = True
     domain = "objects"
+    reads = None
     psd = False
 
     def validate(self, X):

@@ -135,6 +135,8 @@ def _gaussian(item):
 class MeasureFeatures(ObjectKernel, Features):
     """k(μ, ν) = φ(μ)ᵀφ(ν) for features of measures, computed once for each input. A subclass writes ``_build``."""
 
+    reads = None
+
     @abstractmethod
     def _build(self, measures):
         """Φ of a list from `read_measures`, of shape (n, M)."""

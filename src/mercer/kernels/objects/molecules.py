@@ -45,6 +45,7 @@ class SparseRows:
 class CountRows(UnitDiagonal):
     """A kernel on rows of numbers, dense or sparse (any scipy.sparse format)."""
 
+    reads = "number"
     domain = "objects"  # so that sparse matrices come through; dense ones are checked as vectors are
 
     def validate(self, X):
@@ -213,8 +214,12 @@ class TanimotoOf(Compared):
     """
 
     parts = ("base",)
+    noun = "a comparison"
 
     def __init__(self, base): ...
+
+    def _phrase(self, place):
+        return f"a function of {self.counts()}{place.where()}" if self.counts() else super()._phrase(place)
 
     def _value(self, K, a, b):
         return _ratio(K, (a + b) - K)

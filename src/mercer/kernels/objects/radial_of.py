@@ -44,6 +44,14 @@ class RadialOf(Compared):
 
     def __init__(self, radial, base): ...
 
+    def counts(self):
+        """None: it is a function of distances."""
+        return None
+
+    def _phrase(self, place):
+        counted = self.base.counts()
+        return f"{self.radial.character} of {f'{counted}{place.where()}' if counted else repr(self.base)}"
+
     @property
     def psd(self):
         """Whether k is proved PSD, and φ on every Hilbert space."""

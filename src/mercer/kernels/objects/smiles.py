@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from mercer.kernels.objects.counts import Counts, LevelKernel, combine
+from mercer.kernels.words import distance_words
 
 ADVICE = 'AtomEnvironments reads SMILES with RDKit 2026.3 or newer: pip install "mercer[chem]".'
 ISOTOPE = re.compile(r"\[\d")
@@ -58,6 +59,10 @@ class AtomEnvironments(LevelKernel):
     whole_numbers = {"radius": (0, 100)}
 
     def __init__(self, radius=2, weights=None, *, unary=False, stereo=False, weights_bounds=None): ...
+
+    def counts(self):
+        """Atoms with their neighbourhoods."""
+        return f"how often atoms occur with what is {distance_words(self.radius, 'bond')}"
 
     def _n_levels(self):
         return self._whole("radius") + 1

@@ -54,6 +54,11 @@ class Spectrum(LevelKernel):
 
     def __init__(self, k=3, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
+    def counts(self):
+        """Words of these lengths."""
+        most = int(np.max(self.k))
+        return f"how often {_pieces_words(most, np.size(self.k) > 1)} occur"
+
     def _lengths(self):
         """The lengths of the words, checked."""
         lengths = [self._whole("k", k) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
@@ -102,6 +107,10 @@ class Mismatch(CountKernel):
     whole_numbers = {"k": (1, 1000), "m": (0, 1000)}
 
     def __init__(self, k=4, m=1, *, alphabet="dna", unknown="error"): ...
+
+    def counts(self):
+        """Words of which some letters may differ."""
+        return f"how often pieces of {self.k} letters, up to {self.m} of them changed, occur"
 
     def _checked(self):
         """(k, m, |A|), checked."""
@@ -186,6 +195,10 @@ class Gappy(CountKernel):
 
     def __init__(self, k=3, gaps=1, decay=0.5, *, alphabet=None, unknown="error", decay_bounds=None): ...
 
+    def counts(self):
+        """Words with gaps."""
+        return f"how often pieces of {self.k} letters, up to {self.gaps} others between them, occur"
+
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
         k, gaps = self._whole("k"), self._whole("gaps")
@@ -250,6 +263,10 @@ class WeightedDegree(LevelKernel):
 
     def __init__(self, k=3, shift=0, weights=None, *, alphabet=None, unknown="error", weights_bounds=None): ...
 
+    def counts(self):
+        """Words of up to this length, at their places."""
+        return f"how often {_pieces_words(int(np.max(self.k)), True)} occur at their places"
+
     def _n_levels(self):
         return self._whole("k")
 
@@ -275,3 +292,8 @@ class WeightedDegree(LevelKernel):
             share = np.full(len(keys), 1.0 / np.sqrt(shift + 1.0))
             parts.append((np.tile(rows, shift + 1), keys, share))
         return Counts.build(len(letters), parts)
+
+
+def _pieces_words(most, shorter):
+    """Pieces of so many letters, and of fewer where these count."""
+    return "single letters" if most == 1 else f"pieces of {'up to ' if shorter else ''}{most} letters"

@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
 from mercer.kernels.objects.graph import as_graphs
+from mercer.kernels.words import distance_words
 
 NO_LABEL = np.uint64(0)
 
@@ -53,6 +54,9 @@ class VertexHistogram(CountKernel):
            [ 9., 18.]])
     """
 
+    reads = "graph"
+    counted = "how often nodes occur"
+
     def _read(self, items):
         pack = Pack(as_graphs(items, "VertexHistogram"))
         return Counts.build(len(items), [(pack.node_graph, pack.labels)])
@@ -74,6 +78,9 @@ class EdgeHistogram(CountKernel):
     array([[ 4.,  2.],
            [ 2., 11.]])
     """
+
+    reads = "graph"
+    counted = "how often edges occur"
 
     def __init__(self, ends=True): ...
 
@@ -109,9 +116,16 @@ class WeisfeilerLehman(LevelKernel):
            [12., 18.]])
     """
 
+    reads = "graph"
+
     whole_numbers = {"h": (0, 100)}
 
     def __init__(self, h=3, weights=None, *, weights_bounds=None): ...
+
+    def counts(self):
+        """Nodes with their neighbourhoods."""
+        beside = f" with what is {distance_words(self.h, 'edge')}" if self.h else ""
+        return f"how often nodes occur{beside}"
 
     def _n_levels(self):
         return self._whole("h") + 1
@@ -144,6 +158,9 @@ class ShortestPath(CountKernel):
     array([[5., 6.],
            [6., 9.]])
     """
+
+    reads = "graph"
+    counted = "how far nodes are apart"
 
     def _read(self, items):
         from scipy.sparse import coo_array, csgraph

@@ -33,6 +33,9 @@ class RandomWalk(PairKernel):
     array([[11.0417, 12.3913]])
     """
 
+    reads = "graph"
+    counted = "how often walks occur"
+
     hyper = {"decay": (1e-4, 0.1)}
 
     def __init__(self, decay=0.05, *, decay_bounds=None): ...

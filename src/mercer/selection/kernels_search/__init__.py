@@ -10,12 +10,11 @@ from mercer.kernels.base import refuse_nat
 from mercer.selection.base import Criterion, rows_of, weights_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
-from mercer.selection.kernels_search.columns import in_units, unit_of
+from mercer.selection.kernels_search.columns import unit_of
 from mercer.selection.kernels_search.found import KernelSearch
 from mercer.selection.kernels_search.objects import ObjectSearch, stand_in
 from mercer.selection.kernels_search.searching import FIRST, TIMES
 from mercer.selection.kernels_search.vectors import VectorSearch
-from mercer.selection.kernels_search.words import in_words
 from mercer.selection.search import Record
 from mercer.solvers import Cholesky
 
@@ -156,8 +155,8 @@ def _searched(rows, level, order, record, criterion, names, keep, in_time):
     with few_threads(min(rows.n, FIRST * TIMES)):
         candidates, status = search.run(keep)
     for one in candidates:
-        one.kernel = in_units(one.kernel, centre, scale) if vectors else one.kernel
-        one.words = in_words(one.kernel, names if vectors else None, scale)
+        one.kernel = one.kernel.in_units(centre, scale) if vectors else one.kernel
+        one.words = one.kernel.describe(names if vectors else None, scale)
     series = search.time is not None
     found = [float(p * scale[search.time]) for p in search.periods]
     return KernelSearch(candidates, criterion, record, status, rows.n, series, found)

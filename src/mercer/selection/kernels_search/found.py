@@ -3,8 +3,6 @@
 import numpy as np
 
 from mercer.inference.regression import RegressionPosterior
-from mercer.selection.kernels_search.columns import in_units
-from mercer.selection.kernels_search.words import in_words
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
 
@@ -152,7 +150,7 @@ def in_columns(best, names, scale, spread):
     """
     rows = best.message.split(ON)[-1].rstrip(".")
     for one in best.candidates:
-        one.message = in_words(in_units(one.kernel, np.zeros(len(scale)), scale), names, scale * spread)
+        one.message = one.kernel.in_units(np.zeros(len(scale)), scale).describe(names, scale * spread)
     return said(best, best.candidates[0].message, rows)
 
 

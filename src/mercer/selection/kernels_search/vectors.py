@@ -5,7 +5,6 @@ import copy
 import numpy as np
 
 from mercer.kernels import Matern32
-from mercer.kernels.algebra import additive_parts
 from mercer.selection.kernels_search import grow
 from mercer.selection.kernels_search.candidate import Candidate
 from mercer.selection.kernels_search.columns import time_column
@@ -87,7 +86,7 @@ class VectorSearch(LevelSearch):
         here = min(tried, key=lambda one: one.score)
         names = here.name.split(" + ")
         while np.isfinite(here.value):
-            each, without = additive_parts(here.kernel), {}
+            each, without = here.kernel.additive_parts(), {}
             for j in range(1, len(each)):
                 rest = each[:j] + each[j + 1 :]
                 one = Candidate(" + ".join(names[:j] + names[j + 1 :]), sum(rest[1:], rest[0]))

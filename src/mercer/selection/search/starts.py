@@ -4,8 +4,6 @@ import copy
 
 import numpy as np
 
-from mercer.kernels.algebra import Moved, Scaled
-from mercer.kernels.inputs import Columns, Transformed
 from mercer.kernels.objects.tables import Table
 
 PAIRS = 1000
@@ -56,33 +54,29 @@ class _Pairs:
             self._typical[size] = _typical(self.differences, self.share, size)
         return self._typical[size]
 
-    def on(self, kernel):
-        """What the part of a kernel that moves its inputs sees: the same pairs there; of columns those that differ."""
-        inside = kernel._inside(self.X)
-        if isinstance(self.X, Table) or not isinstance(kernel, Columns):
-            return _Pairs(inside, self.i, self.j, self.given)
-        other = copy.copy(self)
-        other.X, other._typical = inside, {}
-        if self.differences is not None:
-            other.differences = kernel._numbered(self.differences)
+    def inside(self, kernel):
+        """What the parts of a kernel see: the same pairs there; None where that is not known."""
+        X = kernel.part_inputs(self.X)
+        if X is self.X or X is None:
+            return None if X is None else self
+        if kernel.chosen() is None or self.differences is None:
+            return _Pairs(X, self.i, self.j, self.given)
+        other = copy.copy(self)  # pairs that differ in other columns only count too
+        other.X, other._typical = X, {}
+        other.differences = self.differences[:, kernel.scope(range(self.X.shape[1]))]
         return other
 
 
 def _set(kernel, pairs, factor):
     """Length scales of a tree of kernels, from |x − z| of pairs of rows."""
-    if isinstance(kernel, Transformed):  # its part reads something else than these columns
-        return kernel
     other = copy.copy(kernel)
     free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
     if "length_scale" in free and kernel.domain == "vectors" and pairs.differences is not None:
         value = pairs.typical(np.size(kernel.length_scale)) * factor
         value = np.clip(value, *free["length_scale"].T)
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
-    if isinstance(kernel, Moved):
-        pairs = pairs.on(kernel)
-    for name, part in kernel.named_parts():
-        setattr(other, name, _set(part, pairs, factor))
-    return other
+    inside = pairs.inside(kernel) if kernel.parts else None
+    return other if inside is None else other.with_parts(lambda part: _set(part, inside, factor))
 
 
 def _typical(differences, share, size):
@@ -112,7 +106,7 @@ def with_amplitude(kernel, amplitude, level):
 
 def has_amplitude(kernel):
     """Whether the outermost kernel is c · k with a free c."""
-    return isinstance(kernel, Scaled) and kernel._own()[0][2] is not None
+    return "scale" in kernel.hyper and kernel.wraps and kernel._own()[0][2] is not None
 
 
 def variance_of(rows):
