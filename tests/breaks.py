@@ -77,8 +77,8 @@ BREAKS = [
     Break(
         "an option that is not passed on",
         "approximate/exact_ridge.py",
-        r'optimize="lam" if self\.optimize == "lam" else "all"',
-        'optimize="all"',
+        r'"optimize": "lam" if self\.optimize == "lam" else "all"',
+        '"optimize": "all"',
     ),
 ]
 
