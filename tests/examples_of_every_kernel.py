@@ -1,8 +1,8 @@
 """Kernels of every shipped class, and random inputs of the kind that each of them reads.
 
 A class without a line in ``EXPRESSIONS`` is tried as it is by default, and with a length for each of three columns
-where it has lengths. It needs a line where it cannot be made without arguments, and an entry of ``SAMPLES`` where it reads
-anything else than rows of numbers.
+where it has lengths. It needs a line where it cannot be made without arguments, and an entry of ``SAMPLES`` where it
+reads anything else than rows of numbers.
 """
 
 import inspect

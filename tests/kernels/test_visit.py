@@ -214,7 +214,7 @@ def test_a_kernel_that_the_library_names_is_read_by_the_command_line(tmp_path, m
 # ---------------------------------------------------------------------------------------------- the walk
 def test_the_walk_knows_the_columns_of_each_part():
     kernel = 2.0 * Gaussian().on([1, 0]).on(["b", "c"]) + Gaussian().transform(np.log1p)
-    seen = [(type(node.kernel).__name__, node.columns, node.prefix) for node in walk(kernel, ["a", "b", "c"])]
+    seen = [(type(part).__name__, columns, prefix) for part, columns, prefix in walk(kernel, ["a", "b", "c"])]
     assert seen == [
         ("Sum", ["a", "b", "c"], ""),
         ("Scaled", ["a", "b", "c"], "left__"),
@@ -224,7 +224,7 @@ def test_the_walk_knows_the_columns_of_each_part():
         ("Transformed", ["a", "b", "c"], "right__"),
         ("Gaussian", None, "right__kernel__"),
     ]
-    names = {node.prefix + name for node in walk(kernel, ["a"]) for name in node.kernel.hyper}
+    names = {prefix + name for part, _, prefix in walk(kernel) for name in part.hyper}
     assert names == set(kernel.names)
 
 
