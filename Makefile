@@ -53,7 +53,7 @@ test-oldest: $(OLDEST)/.installed $(NATIVE)  ## the quick tests with the oldest 
 test-newest: $(NEWEST)/.installed $(NATIVE)  ## the quick tests with the newest dependencies there are
 	@$(NEWEST)/bin/python -m pytest -m "not slow and not browser" $(WORKERS) $(PYTEST_ARGS)
 
-breaks: $(VENV)/.installed-test $(NATIVE)  ## break the source in seven ways, one at a time: the tests must notice each
+breaks: $(VENV)/.installed-test $(NATIVE)  ## break the source in ten ways, one at a time: the tests must notice each
 	@$(PY) tests/breaks.py
 
 lint: $(VENV)/.installed-test  ## ruff check, ruff format --check, mypy

@@ -19,7 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mercer_pages",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_others.rst"]  # the last table of api.md
 templates_path = ["_templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 default_role = "py:obj"
@@ -27,7 +27,7 @@ default_role = "py:obj"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
-autosummary_generate = True
+autosummary_generate = ["api.md", "_others.rst"]
 autodoc_default_options = {"member-order": "bysource"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

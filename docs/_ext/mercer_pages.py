@@ -1,6 +1,7 @@
 """What the pages need beyond Sphinx: the order of the gallery, the look of its pictures, plain text in docstrings."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 # The order of the lectures: features, kernels, λ, processes, classes, losses, objects.
@@ -27,6 +28,30 @@ ORDER = (
     "plot_distributions.py",
     "plot_mixed_table.py",
 )
+# What the reference is of; a name that no table of api.md has stands at its end.
+MODULES = (
+    "mercer",
+    "mercer.kernels",
+    "mercer.selection",
+    "mercer.losses",
+    "mercer.uncertainty",
+    "mercer.diagnostics",
+    "mercer.plots",
+    "mercer.datasets",
+    "mercer.gram",
+    "mercer.solvers",
+    "mercer.testing",
+    "mercer.files",
+    "mercer.report",
+    "mercer.tabular",
+    "mercer.compat",
+)
+TABLE = """.. currentmodule:: {}
+.. autosummary::
+   :toctree: generated
+
+   {}
+"""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222")  # Okabe and Ito
 STYLE = {
     "axes.spines.top": False,
@@ -140,8 +165,31 @@ def gallery_links(app, docname, source):
     source[0] = text.replace("](../examples/)", "](auto_examples/index.rst)")
 
 
+def listed(text):
+    """The full names in the tables of the reference."""
+    names = []
+    for module, entries in re.findall(r"currentmodule:: (\S+)\n(.*?)```", text, re.DOTALL):
+        names += [f"{module}.{name}" for name in re.findall(r"^   ([\w.]+)$", entries, re.MULTILINE)]
+    return names
+
+
+def unlisted(text):
+    """{module: public names that the reference does not mention}."""
+    tables, mentioned = {name.rsplit(".", 1)[1] for name in listed(text)}, set(re.findall(r"`[\w.]+\.(\w+)`", text))
+    found = {module: set(import_module(module).__all__) - tables - mentioned - {"kernels"} for module in MODULES}
+    return {module: sorted(names) for module, names in found.items() if names}
+
+
+def write_others(app):
+    """The last table of the reference, before autosummary makes a page of each name."""
+    found = unlisted(Path(app.srcdir, "api.md").read_text(encoding="utf-8"))
+    tables = [TABLE.format(module, "\n   ".join(names)) for module, names in found.items()]
+    Path(app.srcdir, "_others.rst").write_text("\n".join(tables) or "None.\n", encoding="utf-8")
+
+
 def setup(app):
     """Register with Sphinx."""
+    app.connect("builder-inited", write_others, priority=400)  # before autosummary makes the pages
     app.connect("builder-inited", single_panels, priority=900)  # after the gallery is made
     app.connect("source-read", gallery_links)
     app.connect("autodoc-skip-member", skipped)

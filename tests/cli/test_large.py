@@ -32,7 +32,7 @@ def folder(tmp_path, rows, monkeypatch):
     simple = judging.simple_models
     few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
     monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
-    for place in ("landmarks", "landmarks_process", "landmarks_machine"):
+    for place in ("landmarks", "landmarks_machine"):
         monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
     rows[:1500].write_parquet(tmp_path / "a.parquet")
     rows[1500:].write_parquet(tmp_path / "b.parquet")

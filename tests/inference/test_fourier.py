@@ -434,11 +434,11 @@ def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
 def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how, few_rows_are_many):
     monkeypatch.setattr("mercer.selection.wave_search.MOST", 10)
-    X = rng.uniform(0, 10, (200, 1))
+    X = rng.uniform(0, 10, (1100, 1))  # more than the search on some rows takes
     model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(200))
+        model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(1100))
     asked = not isinstance(how, str)  # "auto" has promised no waves
     assert model.fit_report_["selection"]["status"] == ("too_many_waves" if asked else "ok")
     assert asked == any("10 are allowed" in str(one.message) for one in caught)

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 
-from mercer import _tiles
 from mercer.kernels import FeatureMap, Gaussian, Linear, MatrixRows, Pairwise, Precomputed
 from mercer.testing import check_kernel
 
@@ -60,21 +59,19 @@ def test_what_is_not_a_sequence_is_refused(bad):
             kernel(bad)
 
 
-def test_pairwise_evaluates_half_of_a_symmetric_matrix(monkeypatch):
-    n = len(WORDS)
-    function = Counted(common)
+def test_pairwise_evaluates_half_of_a_symmetric_matrix():
+    n, function, cross = len(WORDS), Counted(common), Counted(common)
     Pairwise(function)(WORDS)
     assert function.calls == n * (n + 1) // 2 + (n - 1)  # one pair in every row is called both ways
-    monkeypatch.setattr(_tiles, "ROWS", 4)
-    monkeypatch.setattr(_tiles, "COLUMNS", 8)
-    monkeypatch.setattr(_tiles, "SMALL", 0)
-    for collection in (WORDS, np.array(WORDS, dtype=object)):
-        tiled = Counted(common)
-        np.testing.assert_array_equal(Pairwise(tiled)(collection), letters(WORDS) @ letters(WORDS).T)
-        assert tiled.calls <= n * (n + 1) // 2 + n
-    cross = Counted(common)
     Pairwise(cross)(WORDS[:3], WORDS)
     assert cross.calls == 3 * n
+
+
+@pytest.mark.parametrize("collection", [WORDS, np.array(WORDS, dtype=object)], ids=["list", "array"])
+def test_tiles_of_pairs_evaluate_no_more_than_half(collection, small_tiles):
+    n, function = len(WORDS), Counted(common)
+    np.testing.assert_array_equal(Pairwise(function)(collection), letters(WORDS) @ letters(WORDS).T)
+    assert function.calls <= n * (n + 1) // 2 + n
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from mercer.sources import Arrays
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 150)
-    monkeypatch.setattr("mercer.approximate.landmarks_process.SUBSET", 150)
     monkeypatch.setattr("mercer.approximate.landmarks_machine.SUBSET", 150)
 
 

@@ -52,7 +52,6 @@ def test_the_bound_is_below_the_evidence_and_variances_are_not_below_zero(rng):
 
 def test_hyper_parameters_from_a_subset_and_the_bound(rng, monkeypatch):
     monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 200)
-    monkeypatch.setattr("mercer.approximate.landmarks_process.SUBSET", 200)
     X, y = data(rng, 1500)
     model = quiet(GaussianProcessRegressor(approximation=Landmarks(300)), X, y)
     assert 0.02 < model.lam_ < 0.08

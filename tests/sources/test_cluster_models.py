@@ -28,7 +28,7 @@ def data():
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Hyper-parameters are chosen on few rows, and with few landmarks."""
-    for place, rows in (("landmarks", 150), ("landmarks_process", 150), ("landmarks_machine", 100)):
+    for place, rows in (("landmarks", 150), ("landmarks_machine", 100)):
         monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", rows)
     monkeypatch.setattr("mercer.approximate.landmarks_process.CLIMBED", 300)
 

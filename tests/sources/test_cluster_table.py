@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
     monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
-    for place in ("landmarks", "landmarks_process", "landmarks_machine"):
+    for place in ("landmarks", "landmarks_machine"):
         monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
     rng = np.random.default_rng(0)
     x, site = rng.uniform(-2, 2, N), rng.choice(["dry", "wet"], N)

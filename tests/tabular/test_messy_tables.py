@@ -15,7 +15,7 @@ from tabular.messy_tables import DAYS, READ, REFUSED, column
 
 
 @pytest.mark.parametrize("what", READ)
-def test_a_dirty_table_is_read_right(what, tmp_path):
+def test_a_messy_table_is_read_right(what, tmp_path):
     content, name, values, said = READ[what]
     path = tmp_path / "table.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -151,13 +151,13 @@ def test_a_number_for_nothing_changes_no_prediction(tmp_path):
         path.write_text("\n".join(["x,z,y", *lines]))
         found = read(path)
         models.append(TableModel(KernelRidge(), target="y").fit(found.frame, sentinels=found.sentinels))
-    clean, dirty = models
-    assert dirty.sentinels_ == {"x": [[-999.0, 8]]} == dirty.recipe_.sentinels and not clean.sentinels_
+    clean, messy = models
+    assert messy.sentinels_ == {"x": [[-999.0, 8]]} == messy.recipe_.sentinels and not clean.sentinels_
     new, same = (pl.DataFrame({"x": [a, 7.0], "z": [0.1, 0.2]}) for a in (None, -999.0))
-    np.testing.assert_allclose(dirty.predict(same), clean.predict(new), rtol=1e-6)
+    np.testing.assert_allclose(messy.predict(same), clean.predict(new), rtol=1e-6)
     frame = found.frame.with_columns(pl.col("x").fill_null(-999.0))  # the same from Python
     again = TableModel(KernelRidge(), target="y").fit(frame)
-    assert again.sentinels_ == dirty.sentinels_
+    assert again.sentinels_ == messy.sentinels_
     np.testing.assert_allclose(again.predict(same), clean.predict(new), rtol=1e-6)
     kept = TableModel(KernelRidge(), Recipe(numeric=["x"]), target="y").fit(frame)
     assert not kept.sentinels_ and kept.recipe_.columns_[0]["low"] == -999
@@ -287,15 +287,15 @@ def test_a_cell_that_is_no_molecule_is_missing():
     assert objects.found_in(pl.DataFrame({"smiles": broken})) == {"smiles": "string"}
     kernel = TanimotoOf(AtomEnvironments(2)).on("smiles")
     blank = [None if one in ("unknown", "C1CC(") else one for one in broken]
-    dirty, clean = (
+    messy, clean = (
         TableModel(KernelRidge(kernel, lam=0.1), target="y").fit(pl.DataFrame({"smiles": cells, "y": y}))
         for cells in (broken, blank)
     )
-    assert any("rows 4, 8" in note for note in dirty.notes_)
+    assert any("rows 4, 8" in note for note in messy.notes_)
     new = pl.DataFrame({"smiles": ["CCCO", "CCCCN"]})
-    np.testing.assert_allclose(dirty.predict(new), clean.predict(new))
+    np.testing.assert_allclose(messy.predict(new), clean.predict(new))
     with pytest.warns(DataWarning, match="'xx[(]' is no molecule"):
-        found = dirty.predict(pl.DataFrame({"smiles": ["CCCO", "xx("]}))
+        found = messy.predict(pl.DataFrame({"smiles": ["CCCO", "xx("]}))
     np.testing.assert_allclose(found[:1], clean.predict(new[:1]))
     with pytest.raises(DataError, match="rows 31, 32"):
         objects.found_in(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))

@@ -192,8 +192,6 @@ class ExactClasses(Fitted):
 
     exact = True
     FIELDS = {"kernel": Kernel, "points": "rows n d", "model": dict, "posterior": dict}
-    learnt: dict = {}
-    said: dict = {}
 
     def __init__(self, kernel, points, model, posterior):
         self.kernel, self.points, self.model, self.posterior = kernel, points, model, posterior
@@ -213,12 +211,6 @@ class ExactClasses(Fitted):
         self.let_factors_be_made_again()
         return self
 
-    def attributes(self):
-        return self.learnt
-
-    def report(self):
-        return self.said
-
     def let_factors_be_made_again(self):
         """Keep nothing of order n × n that can be made again of the points, where these are kept."""
         if not self.kernel.pairwise:
@@ -236,19 +228,7 @@ class ApproximateClasses(Fitted):
     FIELDS = {"posterior": OneAgainstRest}
 
     def __init__(self, posterior):
-        self.posterior, self.learnt, self.said = posterior, {}, {}
-
-    @classmethod
-    def from_state(cls, state):
-        """Return the fit that had this state."""
-        check(state, cls.FIELDS, cls.__name__)
-        return cls(**state)
-
-    def attributes(self):
-        return self.learnt
-
-    def report(self):
-        return self.said
+        self.posterior = posterior
 
 
 def kernel_prior(prior, kernel, rows, link):

@@ -56,19 +56,11 @@ class ExactFit(Fitted):
     lam: float
     memory: float | None
     left: LeftOut | None
-    learnt: dict = {}
-    said: dict = {}
     _deletion: Deletion | None = None
 
     def __getstate__(self):
         """Return what copies and pickles have: no inverse."""
         return {name: value for name, value in self.__dict__.items() if name != "_deletion"}
-
-    def attributes(self):
-        return self.learnt
-
-    def report(self):
-        return self.said
 
     @property
     def points(self):

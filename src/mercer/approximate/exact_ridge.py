@@ -51,19 +51,11 @@ class RidgeProblem(Problem):
         for kernel in [] if self.unnamed else self.kernels:
             kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
         unseen = self.unnamed and rule.smooth and self.optimize != "lam"
-        found = search_rows(
-            list(self.kernels) if self.several else self.kernels[0],
-            rows,
-            rule.restrict(rows.used).in_unit(rows.unit),
-            solver=self._solver(),
-            lam=self.lam,
-            optimize="lam" if self.optimize == "lam" else "all",
-            fixed_lam=self.optimize == "kernel",
-            clock=self.search_clock(),
-            random_state=self.seed,
-            callback=self.report,
-            prior=default_prior(self.kernels[0]) if unseen else None,
-        )
+        kernels, rule = list(self.kernels) if self.several else self.kernels[0], rule.restrict(rows.used)
+        options = {"lam": self.lam, "optimize": "lam" if self.optimize == "lam" else "all", "callback": self.report}
+        options |= {"fixed_lam": self.optimize == "kernel", "clock": self.search_clock(), "random_state": self.seed}
+        options |= {"solver": self._solver(), "prior": default_prior(self.kernels[0]) if unseen else None}
+        found = search_rows(kernels, rows, rule.in_unit(rows.unit), **options)
         return Hyperparameters.of(found.warn() if self.asked else found)
 
     def search_expressions(self, solver=None):

@@ -1,21 +1,25 @@
 """What a fit has learnt, and all that its model asks of it afterwards."""
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
+from mercer._state import check
 from mercer.exceptions import NeedsAllRows
 from mercer.inference.posterior import Posterior
 
 
-class Fitted(ABC):
+class Fitted:
     """What an approximation has made of a problem: what the model publishes, and the answers about its rows.
 
     Whoever derives from this answers what it can. Every other question has an answer here: a refusal in words.
 
     Attributes
     ----------
+    FIELDS : dict
+        {name: what it must be} of what a file keeps.
+    learnt, said : dict
+        What the model publishes, and what the report says.
     flat : bool
         Whether y was one column.
     result : SearchResult or None
@@ -39,6 +43,8 @@ class Fitted(ABC):
     """
 
     FIELDS: dict = {}
+    learnt: dict = {}
+    said: dict = {}
     flat = True
     result: Any = None
     plan: Any = None
@@ -47,17 +53,23 @@ class Fitted(ABC):
     posterior: Posterior | None = None
     exact = calibrated = states_errors = holds_rows_out = False
 
-    @abstractmethod
     def attributes(self):
         """{public name: value} that the model publishes."""
+        return self.learnt
 
-    @abstractmethod
     def report(self):
         """{name: value} for ``fit_report_``."""
+        return self.said
 
     def state(self):
         """{name: value}: what a file keeps."""
         return {name: getattr(self, name) for name in self.FIELDS}
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the fit that had this state."""
+        check(state, cls.FIELDS, cls.__name__)
+        return cls(**state)
 
     @property
     def targets(self):

@@ -2,15 +2,8 @@
 
 from dataclasses import replace
 
+from mercer.approximate import landmarks as shared
 from mercer.approximate.base import Hyperparameters
-from mercer.approximate.landmarks import (
-    SUBSET,
-    TRIED,
-    fit_and_choose_lam,
-    prepare_search,
-    report_of,
-    rescale_lengths,
-)
 from mercer.approximate.landmarks_state import LandmarkState, bound_of_evidence, process_on_landmarks
 from mercer.approximate.process import learn
 from mercer.gram import Rows
@@ -26,7 +19,7 @@ WORTH = 30.0  # seconds that must be left for that
 
 def some_rows(source, seed):
     """The rows that hyper-parameters are learnt on."""
-    return source.take(drawn(source.n, SUBSET, seed + 2))
+    return source.take(drawn(source.n, shared.SUBSET, seed + 2))
 
 
 def search(how, problem):
@@ -37,7 +30,7 @@ def search(how, problem):
         problem = replace(problem.on(some.X, some.y, some.weight), source=source)
     trend, kernel, lam = problem.rows.trend, problem.kernels[0], problem.start
     centred = trend is not None and bool((trend(some.X)[:, 0] == 1.0).all())
-    task = prepare_search(how, problem, trend, centred)
+    task = shared.prepare_search(how, problem, trend, centred)
     task.precisions, at = problem.precisions, Hyperparameters(kernel, lam)
     if problem.criterion is not None:
         at = _learn(problem, task, some if task.source is source else some_rows(task.source, problem.seed))
@@ -49,21 +42,21 @@ def _learn(problem, task, some):
     """`Hyperparameters` by some rows, exactly; then by the bound of the evidence, and by a length factor, on all."""
     rows = Rows(some.X, some.y, some.weight, task.trend, problem.merge)
     at = learn(problem, problem.kernels[:1], rows, problem.start, Cholesky())
-    if problem.optimize != "lam" and problem.source.n > SUBSET:
-        if max(task.sizes) <= TRIED and task.clock.fits(WORTH):
+    if problem.optimize != "lam" and problem.source.n > shared.SUBSET:
+        if max(task.sizes) <= shared.TRIED and task.clock.fits(WORTH):
             at.kernel = _climb_bound(task, at.kernel, at.lam)
-        at.kernel = rescale_lengths(task, at.kernel, "density")
+        at.kernel = shared.rescale_lengths(task, at.kernel, "density")
     return at
 
 
 def fit(how, problem, at):
     """See `Approximation.fit`."""
     rule = None if problem.criterion is None or problem.optimize == "kernel" else "density"
-    fitted, found = fit_and_choose_lam(at.start, at.kernel, at.lam, rule, at.result, problem.criterion)
+    fitted, found = shared.fit_and_choose_lam(at.start, at.kernel, at.lam, rule, at.result, problem.criterion)
     source, f = problem.as_source(), LandmarkPosterior.of(fitted.fit)
     state = LandmarkState.of(fitted, source.n, 1.0, problem.flat, f)
     state.learnt, state.result = process_on_landmarks(state), at.result if found is None else found
-    state.said = report_of(fitted, problem, source, f.kernel, f.lam) | bound_of_evidence(state)
+    state.said = shared.report_of(fitted, problem, source, f.kernel, f.lam) | bound_of_evidence(state)
     return state
 
 
@@ -73,7 +66,7 @@ def _climb_bound(task, kernel, lam):
     For the landmarks of the fit only: a bound with fewer of them asks for smoother kernels than more of them need
     (protein, 1500 landmarks: RMSE 0.632 with the kernel that the bound of 512 likes best, 0.597 without).
     """
-    m = min(TRIED, max(task.sizes))
+    m = min(shared.TRIED, max(task.sizes))
     sample, chosen = task.choose(kernel, m)
     block = task.source.take(drawn(task.source.n, CLIMBED, task.seed + 5))
     rows = Arrays(block.X, block.y, block.weight)

@@ -2,30 +2,23 @@
 
 from dataclasses import replace
 
+from mercer.approximate import landmarks as shared
 from mercer.approximate.base import Hyperparameters
 from mercer.approximate.expressions import searchable
-from mercer.approximate.landmarks import (
-    choose_kernel,
-    fit_and_choose_lam,
-    kernels_on_sample,
-    prepare_search,
-    report_of,
-    rule_of,
-)
 from mercer.approximate.landmarks_state import LandmarkState, ridge_on_landmarks
 from mercer.gram.rows import constant
 
 
 def search(how, problem, clock=None):
     """See `Approximation.search`."""
-    kernels, board = kernels_on_sample(problem), None
+    kernels, board = shared.kernels_on_sample(problem), None
     if problem.automatic and searchable(problem.rows):  # on some of the rows; the fit goes on from there
         board = problem.search_expressions()
         kernels, problem = (board.kernel,), replace(problem, lam=board.lam)
-    task = prepare_search(how, problem, constant_or_none(problem), clock=clock and clock())
+    task = shared.prepare_search(how, problem, constant_or_none(problem), clock=clock and clock())
     kernel, found = kernels[0], None
-    if rule_of(problem.criterion) is not None:
-        kernel, found = choose_kernel(task, problem, kernels)
+    if shared.rule_of(problem.criterion) is not None:
+        kernel, found = shared.choose_kernel(task, problem, kernels)
     return Hyperparameters(kernel, problem.lam, found, (task, board and board.result))
 
 
@@ -37,8 +30,8 @@ def fit(how, problem, at):
 
 def fit_landmarks_alone(problem, at):
     """(`LandmarkFit`, `Hyperparameters` with its λ)."""
-    (task, board), rule = at.start, rule_of(problem.criterion)
-    fitted, found = fit_and_choose_lam(task, at.kernel, at.lam, rule, at.result, problem.criterion)
+    (task, board), rule = at.start, shared.rule_of(problem.criterion)
+    fitted, found = shared.fit_and_choose_lam(task, at.kernel, at.lam, rule, at.result, problem.criterion)
     return fitted, replace(at, lam=fitted.fit.lam, result=keep_leaderboard(found, board))
 
 
@@ -48,7 +41,7 @@ def state_of(problem, at, fitted):
     source = problem.as_source()
     state = LandmarkState.of(fitted, source.n, unit, problem.flat)
     state.learnt, state.result = ridge_on_landmarks(state), at.result
-    state.said = report_of(fitted, problem, source, at.kernel, at.lam)
+    state.said = shared.report_of(fitted, problem, source, at.kernel, at.lam)
     return state
 
 

@@ -82,7 +82,7 @@ class LandmarkState(Fitted):
     ):  # fmt: skip
         self.n, self.index, self.residuals, self.leverage, self.variance = n, index, residuals, leverage, variance
         self.dof, self.unit, self.live, self.flat, self.solved = dof, unit, live, flat, solved
-        self.posterior, self.learnt, self.said = posterior, {}, {}
+        self.posterior = posterior
         self.aside = np.zeros((0, residuals.shape[1])) if aside is None else aside
         self.aside_scale = np.zeros(0) if aside_scale is None else aside_scale
         self.aside_index = np.full(len(self.aside), -1) if aside_index is None else aside_index
@@ -127,9 +127,6 @@ class LandmarkState(Fitted):
 
     def attributes(self):
         return self.learnt | {"landmarks_": self}
-
-    def report(self):
-        return self.said
 
     # ---------------------------------------------------------------------- rows left out
     def _to_rows(self, values, index=None):

@@ -124,12 +124,6 @@ class MachineFit(Fitted):
         )
         self.learnt, self.said = {"loss_": loss, "lam_": at.lam}, {}
 
-    def attributes(self):
-        return self.learnt
-
-    def report(self):
-        return self.said
-
     def set_function(self, points, alpha, b, total):
         """Set f = Σ αⱼ k(·, xⱼ) + b, made of rows of so much weight."""
         self.columns, self.learnt = alpha.shape[1], self.learnt | expansion(self.kernel, points, alpha, b, self.flat)

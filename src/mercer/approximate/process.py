@@ -205,22 +205,12 @@ def _learn_one(problem, kernel, rows, lam, solver, clock):
     if problem.automatic and searchable(rows):
         return search_expressions(problem, rows, criterion.restrict(rows.used), solver, clock=clock).result()
     given, fixed = None if problem.lam is None else lam, optimize == "kernel"
-    found = search_rows(
-        kernel,
-        rows,
-        criterion.restrict(rows.used),
-        solver=solver,
-        lam=lam if fixed else given,
-        optimize="lam" if optimize == "lam" else "all",
-        bounds=None if criterion.scale_free else problem.bounds,  # else λ beside K, not beside y
-        fixed_lam=fixed,
-        lam_name="noise",
-        clock=clock,
-        starts=problem.starts,
-        random_state=problem.seed,
-        callback=problem.report,
-        prior=make_prior(problem.prior, kernel, rows, criterion),
-    )
+    options = {"solver": solver, "lam": lam if fixed else given, "optimize": "lam" if optimize == "lam" else "all"}
+    options |= {"bounds": None if criterion.scale_free else problem.bounds}  # else λ beside K, not beside y
+    options |= {"fixed_lam": fixed, "lam_name": "noise", "clock": clock, "starts": problem.starts}
+    options |= {"random_state": problem.seed, "callback": problem.report}
+    options["prior"] = make_prior(problem.prior, kernel, rows, criterion)
+    found = search_rows(kernel, rows, criterion.restrict(rows.used), **options)
     if found.status == "constant":
         _set_constant(found, rows, given, optimize)
     elif criterion.scale_free and optimize == "all":
