@@ -185,10 +185,6 @@ class Scaled(EntryWise):
         inside = self.kernel.additive_parts()
         return [Scaled(part, self.scale) for part in inside] if len(inside) > 1 else [self]
 
-    def outline(self):
-        """That of k."""
-        return self.kernel.outline()
-
     def formula(self, x, z):
         """c k."""
         return float(self._positive("scale")) * self.kernel.formula(x, z)

@@ -204,11 +204,22 @@ class HyperParameters:
 
     def fixed(self):
         """Return a copy whose hyper-parameters are all fixed: a search leaves them alone."""
-        other = self._shallow()
+        other = self.with_parts(lambda part: part.fixed())
         for name in self.hyper:
             setattr(other, f"{name}_bounds", FIXED)
-        for part_name, part in self.named_parts():
-            setattr(other, part_name, part.fixed())
+        return other
+
+    def with_parts(self, change):
+        """Return a copy with change(part) in the place of each part.
+
+        Parameters
+        ----------
+        change : callable
+            Takes a kernel and returns one.
+        """
+        other = self._shallow()
+        for name, part in self.named_parts():
+            setattr(other, name, change(part))
         return other
 
     def _shallow(self):

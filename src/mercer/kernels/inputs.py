@@ -284,10 +284,6 @@ class Columns(Moved):
             scale = np.array([scale.get(name, 1.0) for name in names])
         return self.with_parts(lambda part: part.in_units(centre, scale))
 
-    def outline(self):
-        """That of k."""
-        return self.kernel.outline()
-
     def formula(self, x, z):
         """k of the columns; of names there is none."""
         if self.named_columns():

@@ -34,10 +34,6 @@ class Standardised(Moved):
         """Those of k: each column is moved for itself."""
         return self.kernel.columns_read(columns)
 
-    def outline(self):
-        """That of k."""
-        return self.kernel.outline()
-
     def formula(self, x, z):
         """k of (x − m)/s and (z − m)/s."""
         centre, scale = np.asarray(self.centre, dtype=float), np.asarray(self.scale, dtype=float)

@@ -5,10 +5,10 @@ here, and a new kernel has them by what it inherits or declares.
 """
 
 import importlib
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from mercer.kernels import formula, words
 
 
 class SelfDescription:
@@ -110,19 +110,6 @@ class SelfDescription:
             _multiply(other, name, factor)
         return other
 
-    def with_parts(self, change):
-        """Return a copy with change(part) in the place of each part.
-
-        Parameters
-        ----------
-        change : callable
-            Takes a kernel and returns one.
-        """
-        other = self._shallow()
-        for name, part in self.named_parts():
-            setattr(other, name, change(part))
-        return other
-
     def original(self):
         """Return the kernel that this one stands for: itself, unless it holds stored values of another."""
         return self
@@ -152,7 +139,7 @@ class SelfDescription:
         >>> (Gaussian(2.0).on(0) + Linear().on(1)).describe(["age", "dose"])
         'a very smooth function of age, plus a line in dose'
         """
-        return importlib.import_module("mercer.kernels.words").describe_sum(self, names, unit)
+        return words.describe_sum(self, names, unit)
 
     def counts(self):
         """Return what a kernel on objects counts in each of them, in words; None where it counts nothing."""
@@ -169,6 +156,8 @@ class SelfDescription:
 
     def outline(self):
         """Return the expression without its numbers; […] are lengths for each column."""
+        if self.wraps:
+            return self.kernel.outline()
         given = self.get_params(deep=False)
         shown = ["[…]"] if np.ndim(given.get("length_scale")) else []
         shown += [part.outline() for _, part in self.named_parts()]
@@ -208,7 +197,7 @@ class SelfDescription:
         >>> Linear().slider(np.array([[1.0, 2.0], [0.0, 3.0]]))
         [['multiply', 'x', 'z'], ['add.reduce', 0]]
         """
-        return importlib.import_module("mercer.kernels.formula").checked_steps(self, X)
+        return formula.checked_steps(self, X)
 
 
 def _multiply(kernel, name, factor):
@@ -223,17 +212,11 @@ def _multiply(kernel, name, factor):
 
 
 # ---------------------------------------------------------------------------------------------- the walk
-@dataclass(frozen=True)
-class Node:
-    """A kernel in a tree: the columns that it sees (None: none), and what its hyper-parameters' names begin with."""
-
-    kernel: Any
-    columns: Any
-    prefix: str
-
-
 def walk(kernel, columns=(), prefix=""):
-    """Yield a `Node` for a kernel and for each kernel inside it, from the outside in.
+    """Yield (kernel, columns, prefix) for a kernel and for each kernel inside it, from the outside in.
+
+    The columns are those that it sees, None where it sees something else; the names of its hyper-parameters begin with
+    the prefix.
 
     Parameters
     ----------
@@ -247,10 +230,14 @@ def walk(kernel, columns=(), prefix=""):
     --------
     >>> from mercer.kernels import Gaussian, Linear
     >>> from mercer.kernels.visit import walk
-    >>> [(type(node.kernel).__name__, node.columns) for node in walk(Gaussian().on(1) + Linear(), ["a", "b"])]
-    [('Sum', ['a', 'b']), ('Columns', ['a', 'b']), ('Gaussian', ['b']), ('Linear', ['a', 'b'])]
+    >>> for part, columns, prefix in walk(Gaussian().on(1) + Linear(), ["a", "b"]):
+    ...     print(type(part).__name__, columns, prefix)
+    Sum ['a', 'b']
+    Columns ['a', 'b'] left__
+    Gaussian ['b'] left__kernel__
+    Linear ['a', 'b'] right__
     """
-    yield Node(kernel, columns, prefix)
+    yield kernel, columns, prefix
     inside = None if columns is None else kernel.scope(columns)
     for name, part in kernel.named_parts():
         yield from walk(part, inside, f"{prefix}{name}__")

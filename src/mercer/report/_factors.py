@@ -17,11 +17,11 @@ def labels(case):
     """{hyper-parameter: its name by the columns that it is about}."""
     every, out = all_columns(case), {}
     owner = {place: factor for factor in case.factors for place in factor.columns}
-    for node in walk(case.kernel, every):
+    for _, columns, prefix in walk(case.kernel, every):
         for name in case.kernel.names:
-            own = name.removeprefix(node.prefix)
-            if name.startswith(node.prefix) and "__" not in own:
-                out[name] = _label(own, node.columns, every, owner)
+            own = name.removeprefix(prefix)
+            if name.startswith(prefix) and "__" not in own:
+                out[name] = _label(own, columns, every, owner)
     return out
 
 
@@ -142,8 +142,8 @@ def find_factors(case, units=None):
         read = set(case.kernel.columns_read(every))
         places = [place for place in every if place in read]
         labels = all_short(places) if table else [case.names[place] for place in places]
-        codes = {place for node in walk(case.kernel, every) if node.kernel.reads == "category"
-                 for place in node.columns or ()}  # fmt: skip
+        codes = {place for part, columns, _ in walk(case.kernel, every) if part.reads == "category"
+                 for place in columns or ()}  # fmt: skip
         found = [_of_values(label, place, column_of(case.X, place), place in codes)
                  for label, place in zip(labels, places, strict=True)]  # fmt: skip
     return [_in_units(factor, (units or {}).get(factor.columns[0])) for factor in found]

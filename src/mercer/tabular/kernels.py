@@ -154,14 +154,13 @@ def default_kernel(recipe, n, base=Matern32):
 def length_scales(kernel, recipe):
     """[(name of a hyper-parameter, column of the table)] of the length scales of a kernel on X."""
     found = []
-    for node in walk(kernel, list(recipe.feature_names_)):
-        if "length_scale" not in node.kernel.hyper or not node.columns:
-            continue
-        length, name = node.kernel.length_scale, f"{node.prefix}length_scale"
-        if np.ndim(length) == 0:
-            found.append((name, _owner(node.columns, recipe)))
-        elif len(length) == len(node.columns):
-            found += [(f"{name}[{j}]", column) for j, column in enumerate(node.columns)]
+    for part, columns, prefix in walk(kernel, list(recipe.feature_names_)):
+        if "length_scale" in part.hyper and columns:
+            name = f"{prefix}length_scale"
+            if np.ndim(part.length_scale) == 0:
+                found.append((name, _owner(columns, recipe)))
+            elif len(part.length_scale) == len(columns):
+                found += [(f"{name}[{j}]", column) for j, column in enumerate(columns)]
     return found
 
 

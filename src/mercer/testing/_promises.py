@@ -214,7 +214,7 @@ def _difference(kernel, i, A, B):
 def _copies(kernel, X, rng):
     """clone, deepcopy and a trip to another process give an equal kernel and the same numbers."""
     copies = {"clone": clone(kernel), "deepcopy": copy.deepcopy(kernel)}
-    if all(_importable(thing) for thing in [*_functions(kernel), *(type(node.kernel) for node in walk(kernel))]):
+    if all(_importable(thing) for thing in [*_functions(kernel), *(type(node) for node, _, _ in walk(kernel))]):
         buffer = io.BytesIO()
         joblib.dump(kernel, buffer)
         buffer.seek(0)
@@ -233,7 +233,7 @@ def _text(kernel, X, rng):
     if not all(name.isidentifier() for name in names):
         return
     shipped = kernel_classes()
-    for node in (one.kernel for one in walk(kernel)):
+    for node, _, _ in walk(kernel):
         own = [type(node)] if type(node).__name__ not in shipped else []
         names |= {cls.__name__: cls for cls in own + node.foreign_classes()}
     again = parse_kernel(repr(kernel), names)
@@ -306,7 +306,7 @@ def _fingerprint(X, W):
 
 def _functions(kernel):
     """The functions that a kernel and its parts hold as parameters."""
-    values = [value for node in walk(kernel) for value in node.kernel.get_params(deep=False).values()]
+    values = [value for node, _, _ in walk(kernel) for value in node.get_params(deep=False).values()]
     return [value for value in values if callable(value) and not hasattr(value, "get_params")]
 
 
