@@ -147,7 +147,7 @@ class Stateful:
         --------
         >>> from mercer import KernelRidge
         >>> sorted(KernelRidge(lam=2.0).fit([[0.0], [1.0]], [0.0, 1.0]).state())[:3]
-        ['dual_coef_', 'fit_report_', 'intercept_']
+        ['dual_coef_', 'fit_report_', 'fitted']
         """
         mine = vars(self)
         learnt = {name: value for name, value in mine.items() if name.endswith("_") and not name.startswith("_")}
