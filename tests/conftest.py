@@ -27,6 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it fo
 
 # Reasons that may stand even in CI: what the test group cannot bring, array libraries, devices and compilers.
 ACCEPTED_SKIPS = (
+    "node is not installed",
     "cupy is not installed",
     "dpnp is not installed",
     "jax.numpy is not installed",

@@ -79,7 +79,7 @@ def solve(
             return _solution(programme, a, g, violation, "converged", budget, {"gram": "not needed"})
     few = K.n <= ALONE
     with _threads.one_thread() if few else _threads.waiting_threads(), _threads.ALONE if few else threads_for(K.n):
-        store, stored = _store(K, tol, memory)
+        store, stored = _store(K, _is_fine(K, tol, programme), memory)
         g = programme.ridge * a - programme.target
         store.add(np.arange(K.n), a, g)
         search = Search(store, programme, a, g, tol, budget, callback, _whole(K, store, memory), total)
@@ -135,8 +135,9 @@ def _total(programme, nu):
 
 def hold(K, tol=1e-3, memory=None):
     """K evaluated and stored once, for several calls of `solve`; K itself where it does not fit."""
-    dtype = _dtype(K.n, tol, memory)
-    if dtype is None or K.matrix is not None or (_is_quick(K, tol) and K.n > PAYS):
+    fine = _is_fine(K, tol)
+    dtype = _dtype(K.n, fine, memory)
+    if dtype is None or K.matrix is not None or (_is_quick(K, fine) and K.n > PAYS):
         return K
     return DenseGram.from_matrix(dense(K, dtype), K)
 
@@ -148,13 +149,25 @@ def _whole(K, store, memory):
     return (lambda: store.M) if store.dtype == np.float64 else K.dense
 
 
-def _store(K, tol, memory):
+def _is_fine(K, tol, programme=None):
+    """Whether K is to be in float64: few rows, a fine tolerance, or coefficients that make a rounding larger than it.
+
+    The gradient is a sum of n terms αⱼ k(xᵢ, xⱼ), each rounded: an error of about √n max|α| max k(x, x) · 6e-8.
+    """
+    if K.n <= EXACT or tol < FINE or programme is None:
+        return K.n <= EXACT or tol < FINE
+    box = np.maximum(programme.upper, -programme.lower)
+    largest = float(np.max(box[np.isfinite(box)], initial=0.0)) * float(np.max(K.diag()))
+    return np.sqrt(K.n) * largest * np.finfo(np.float32).eps / 2.0 > tol
+
+
+def _store(K, fine, memory):
     """(rows of K, words about them): stored as the tolerance asks, or a cache where that does not fit."""
     n = K.n
     if K.matrix is not None and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
         return Stored(K.matrix), f"{K.matrix.dtype.name}, stored before"
-    dtype = _dtype(n, tol, memory)
-    if _is_quick(K, tol):
+    dtype = _dtype(n, fine, memory)
+    if _is_quick(K, fine):
         return Evaluated(K, dtype is not None), "float32, evaluated when needed"
     if dtype is not None:
         M = dense(K, dtype)
@@ -164,16 +177,15 @@ def _store(K, tol, memory):
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
-def _is_quick(K, tol):
+def _is_quick(K, fine):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > QUICK and tol >= FINE and _native.COMPILED
+    return K.quick and K.n > QUICK and not fine and _native.COMPILED
 
 
-def _dtype(n, tol, memory):
-    """The precision of a stored K: float64 for few rows or a fine tolerance, else float32; None if it is too large."""
+def _dtype(n, fine, memory):
+    """The precision of a stored K: float64 where it is to be fine and fits, else float32; None if it is too large."""
     free = within(memory).bytes if 8.0 * n * n > 2**25 or memory is not None else None
     room = np.inf if free is None else SHARE * free
-    fine = n <= EXACT or tol < FINE
     for dtype, wanted in ((np.float64, fine), (np.float32, True)):
         if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, BLOCK[1]) ** 2) <= room:
             return dtype
