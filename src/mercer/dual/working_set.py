@@ -150,12 +150,12 @@ def _whole(K, store, memory):
 
 
 def _is_fine(K, tol, programme=None):
-    """Whether K is to be in float64: few rows, a fine tolerance, or coefficients that make a rounding larger than it.
+    """Whether float32 is not enough for K: a fine tolerance, or coefficients that make a rounding larger than it.
 
     The gradient is a sum of n terms αⱼ k(xᵢ, xⱼ), each rounded: an error of about √n max|α| max k(x, x) · 6e-8.
     """
-    if K.n <= EXACT or tol < FINE or programme is None:
-        return K.n <= EXACT or tol < FINE
+    if tol < FINE or programme is None:
+        return tol < FINE
     box = np.maximum(programme.upper, -programme.lower)
     largest = float(np.max(box[np.isfinite(box)], initial=0.0)) * float(np.max(K.diag()))
     return np.sqrt(K.n) * largest * np.finfo(np.float32).eps / 2.0 > tol
@@ -183,10 +183,10 @@ def _is_quick(K, fine):
 
 
 def _dtype(n, fine, memory):
-    """The precision of a stored K: float64 where it is to be fine and fits, else float32; None if it is too large."""
+    """The precision of a stored K: float64 for few rows or where it must be fine, else float32; None if too large."""
     free = within(memory).bytes if 8.0 * n * n > 2**25 or memory is not None else None
     room = np.inf if free is None else SHARE * free
-    for dtype, wanted in ((np.float64, fine), (np.float32, True)):
+    for dtype, wanted in ((np.float64, fine or n <= EXACT), (np.float32, True)):
         if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, BLOCK[1]) ** 2) <= room:
             return dtype
     return None
