@@ -1,7 +1,6 @@
 """Which periods repeat along a series: waves whose shape in some cycles tells the others."""
 
 import numpy as np
-from scipy.signal import find_peaks, lombscargle
 
 FEW = 600  # rows whose waves are looked at one by one; of more rows, the last ones and means of neighbours
 LEAST_SERIES = 20  # rows below which no season is looked for
@@ -68,6 +67,8 @@ def _moving(y, wide):
 
 def _refined(t, rest, p, gap):
     """The period near p of the last rows whose wave is the strongest in all of them."""
+    from scipy.signal import lombscargle  # slow to load, and only a series needs it
+
     span = np.ptp(t)
     reach = 1.0 / (FEW * gap)
     waves = 1.0 / p + np.arange(-reach, reach, FINER / span)
@@ -106,6 +107,8 @@ def periods(t, y, most=2):
 
     A wave that is a harmonic of a longer one goes with it: the shape of a season is free.
     """
+    from scipy.signal import find_peaks, lombscargle
+
     t, y = np.asarray(t, dtype=float), np.asarray(y, dtype=float)
     span, gap = np.ptp(t), np.median(np.abs(np.diff(np.sort(t))))
     if len(t) < LEAST_SERIES or not gap > 0 or not np.ptp(y) > 0:
