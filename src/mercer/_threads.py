@@ -14,7 +14,7 @@ import scipy
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = 2000  # rows up to which BLAS runs on one thread: more gain little alone, and lose much on a busy machine
-NO_THREAD = 100  # rows up to which BLAS uses one anyway
+NO_THREAD = 16  # rows up to which BLAS uses one anyway: OpenBLAS wakes threads from 48 rows on
 ALONE = nullcontext()
 SLICE = 0.1  # seconds of one wait: between two, Ctrl-C is heard on every system
 
