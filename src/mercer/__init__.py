@@ -56,7 +56,7 @@ _HOMES |= {
     "Neighbours": "approximate",
 }
 _PARTS = {"approximate", "bias_variance", "diagnostics", "estimators", "exceptions", "features", "gram", "kernels"}
-_PARTS |= {"losses", "selection", "solvers", "sources", "uncertainty"}
+_PARTS |= {"losses", "options", "selection", "solvers", "sources", "uncertainty"}
 
 
 def __getattr__(name):

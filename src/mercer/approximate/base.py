@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
+from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.kernels import check_kernel
 from mercer.gram import Rows
@@ -74,6 +75,8 @@ class Problem:
         What `choose` has decided.
     on_some : bool
         Whether hyper-parameters are searched on some of the rows, and the fit to all of them comes after.
+    options : OptionSet
+        The numbers that steer each policy: ``options[SearchOptions].steps``.
     """
 
     model: ClassVar[str] = ""
@@ -107,6 +110,7 @@ class Problem:
     report: Callable | None = None
     plan: Plan | None = None
     on_some: bool = False
+    options: OptionSet = OptionSet()
 
     def plan_exactly(self, binding=True):
         """`Plan` of the exact fit."""

@@ -12,6 +12,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._policies import Options, OptionSet
 from mercer._state import check, check_vectors
 from mercer.approximate.base import Approximation, choose, is_splitter
 from mercer.approximate.fitted import Fitted
@@ -44,6 +45,7 @@ CONSTRAINTS: dict = {  # of parameters that mean the same in every estimator
     "memory": [POSITIVE, None],
     "time_budget": [POSITIVE, None],
     "random_state": ["random_state"],
+    "options": [list, tuple, Options],
 }
 
 
@@ -119,7 +121,7 @@ def common(estimator):
         "optimize": estimator.optimize, "asked": estimator.criterion is not None, "clock": estimator._clock,
         "automatic": automatic(estimator.kernel), "several": isinstance(estimator.kernel, list | tuple),
         "seed": seed_of(estimator.random_state), "names": None if names is None else list(names),
-        "report": reporter(estimator),
+        "report": reporter(estimator), "options": OptionSet(estimator.options),
     }  # fmt: skip
 
 

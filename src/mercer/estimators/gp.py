@@ -75,6 +75,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Seconds for the search, and as many for the sampling; what was found by then is used.
     random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first, and of the sampling.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -141,7 +144,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     def __init__(
         self, kernel=None, noise=None, *, criterion="evidence", trend="constant", optimize="all", prior="auto",
-        n_hyper_samples=0, starts=3, merge=True, approximation="auto", memory=None, time_budget=None, random_state=0
+        n_hyper_samples=0, starts=3, merge=True, approximation="auto", memory=None, time_budget=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = constraints(

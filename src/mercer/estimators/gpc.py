@@ -83,6 +83,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         Seconds the search may take; the best point found by then is used.
     random_state : int, RandomState or None, default=0
         Seed of the search's samples of the rows, and of the chains.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -145,7 +148,8 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
     def __init__(
         self, kernel=None, *, inference="laplace", link="logit", multi_class="softmax", criterion="evidence",
         optimize="all", trend="constant", prior="auto", n_samples=1000, temperature="auto", averaging="mean_field",
-        starts=3, max_iter=100, tol=1e-8, approximation="auto", memory=None, time_budget=None, random_state=0
+        starts=3, max_iter=100, tol=1e-8, approximation="auto", memory=None, time_budget=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(

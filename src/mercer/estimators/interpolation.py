@@ -50,6 +50,9 @@ class KernelInterpolator(KernelRegressor):
         longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -97,6 +100,7 @@ class KernelInterpolator(KernelRegressor):
     def __init__(
         self, kernel=None, *, criterion=None, optimize="all", rank_tol=None, feasible_tol=1e-6, memory=None,
         time_budget=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = constraints(

@@ -70,6 +70,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
         Bytes this fit may use; None is what the machine has.
     random_state : int, RandomState or None, default=0
         Seed of the folds.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -149,7 +152,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
     def __init__(
         self, kernel=None, loss="squared", lam=None, *, criterion=None, optimize="all", trend="constant",
         non_crossing=False, multi_class="one_vs_rest", max_iter=100, tol=1e-6, solver="auto", approximation="auto",
-        time_budget=None, memory=None, random_state=0
+        time_budget=None, memory=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(

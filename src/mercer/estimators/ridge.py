@@ -63,6 +63,9 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         With landmarks, the seconds of the fit.
     random_state : int, RandomState or None, default=0
         Seed of the rows and starts a search looks at first.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -134,7 +137,8 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def __init__(
         self, kernel=None, lam=None, *, criterion=None, optimize="all", trend="constant", solver="auto", merge=True,
-        approximation="auto", memory=None, time_budget=None, random_state=0
+        approximation="auto", memory=None, time_budget=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(

@@ -61,6 +61,9 @@ class SVR(base.KernelRegressor):
         Bytes this fit may use; None is what the machine has. K is stored if it fits; else rows are cached.
     random_state : int, RandomState or None, default=0
         Seed of the folds.
+    options : list of Options, default=()
+        Numbers that steer a search, a solver or an approximation, where the defaults will not do:
+        ``[SearchOptions(...)]``; see `mercer.options`.
 
     Attributes
     ----------
@@ -132,7 +135,8 @@ class SVR(base.KernelRegressor):
 
     def __init__(
         self, kernel=None, C=None, epsilon=None, *, lam=None, nu=None, criterion=None, optimize="all", trend="constant",
-        tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0
+        tol=1e-3, max_iter=None, time_budget=None, memory=None, random_state=0,
+        options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = base.constraints(

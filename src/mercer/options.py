@@ -1,0 +1,33 @@
+"""All classes of options: what steers searches, solvers and approximations, with its defaults.
+
+>>> import mercer.options
+>>> [name for name in dir(mercer.options) if "Options" in name] == [*mercer.options.kinds()]
+True
+"""
+
+from importlib import import_module
+
+from mercer._policies import Options
+
+PACKAGES = "approximate dual estimators inference primal selection solvers sources uncertainty".split()
+PACKAGES += ["tabular", "report", "cli"]
+    "approximate dual estimators inference primal selection solvers sources uncertainty tabular report cli".split()
+)
+
+
+def kinds():
+    """{name: class} of all options."""
+    for package in PACKAGES:
+        import_module(f"mercer.{package}")
+    return Options.kinds()
+
+
+def __getattr__(name):
+    found = {} if name.startswith("_") else kinds()
+    if name in found:
+        return found[name]
+    raise AttributeError(f"module 'mercer.options' has no attribute {name!r}")
+
+
+def __dir__():
+    return [*kinds()]
