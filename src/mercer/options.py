@@ -11,8 +11,6 @@ from mercer._policies import Options
 
 PACKAGES = "approximate dual estimators inference primal selection solvers sources uncertainty".split()
 PACKAGES += ["tabular", "report", "cli"]
-    "approximate dual estimators inference primal selection solvers sources uncertainty tabular report cli".split()
-)
 
 
 def kinds():
