@@ -1,5 +1,6 @@
 """Fourier features: the kernel that they make, and the mean, variance and evidence of the exact process."""
 
+import sys
 import warnings
 from functools import partial
 
@@ -15,7 +16,7 @@ from mercer.gram.fourier import FourierFeatures, from_frequencies, to_frequencie
 from mercer.gram.groundwork import make_trend
 from mercer.inference.fourier import FourierPosterior, bounding_box
 from mercer.inference.regression import RegressionPosterior
-from mercer.inference.spectral import FeatureSums, SpectralInverse, feature_gram
+from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
@@ -111,7 +112,7 @@ def test_evidence_and_gradient_are_those_of_the_exact_process(trend, rng):
         return sum(f.evidence(Evidence(weights="precision")).values())
 
     found, criterion = (
-        SpectralInverse(FeatureSums(features, rows), features.D2, lam, 0.0),
+        FourierInverse(FeatureSums(features, rows), features.D2, lam, 0.0),
         Evidence(weights="precision"),
     )
     extras, z = criterion.extras(rows), np.append(kernel.theta, np.log(lam))
@@ -172,12 +173,10 @@ def test_what_features_leave_of_a_trend_is_right_though_an_iteration_ends_early(
     X = rng.uniform(0, 3, (3000, 2))
     y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((3000, 1))
     rows = Rows(X, y, np.full(3000, 300.0), trend=lambda X: np.column_stack([np.ones(len(X)), X[:, 0]]))
-    features = FourierFeatures(
-        2.5 * Matern32(1.5), np.zeros(2), np.full(2, 3.0), 1e-2
-    )  # nearly all of a trend is in their span
+    features = FourierFeatures(2.5 * Matern32(1.5), np.zeros(2), np.full(2, 3.0), 1e-2)
     sums = FeatureSums(features, rows)
-    exact = SpectralInverse(sums, features.D2, 0.01, 0.0)
-    found = SpectralInverse(sums, features.D2, 0.01, 1e-4, ToeplitzOptions(factored_up_to=0, strong=50))
+    exact = FourierInverse(sums, features.D2, 0.01, 0.0)
+    found = FourierInverse(sums, features.D2, 0.01, 1e-4, ToeplitzOptions(factored_up_to=0, strong=50))
     assert found.solved.steps > 0 and exact.solved.steps == 0
     np.testing.assert_allclose(found.L, exact.L, rtol=0.02, atol=0.02)
     assert found.quad == pytest.approx(exact.quad, rel=1e-2)
@@ -233,11 +232,11 @@ def test_auto_takes_features_where_they_are_not_too_many(rng, few_rows_are_many)
         return model.fit(X[:, :d], y)
 
     smooth = fitted(Gaussian(1.0))
-    assert smooth.plan_.gram == "fourier" and "sum of features" in smooth.plan_.reasons[0]
+    assert smooth.plan_.gram == "fourier" and "Fourier" in smooth.plan_.reasons[0]
     exact = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, approximation=None).fit(X, y)
     assert np.sqrt(np.mean((smooth.predict(X) - exact.predict(X)) ** 2)) < 0.01
     rough = fitted(Exponential(0.1))
-    assert rough.plan_.gram == "neighbours" and "Not by features: eps" in rough.plan_.reasons[0]
+    assert rough.plan_.gram == "neighbours" and "features: eps" in rough.plan_.reasons[0]
     assert rough.fit_report_["approximation"]["kind"] == "neighbours"
     grown = rough.update(X[:5] + 0.01, y[:5])
     assert grown.fit_report_["approximation"]["kind"] == "neighbours"
@@ -266,6 +265,19 @@ def test_what_has_no_fourier_features(rng):
     X[:, 1] = 4.0  # one column constant
     exact = fit(Gaussian(0.5), None, X).predict(X)
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
+
+
+def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch, few_rows_are_many):
+    monkeypatch.setitem(sys.modules, "finufft", None)
+    monkeypatch.setattr("mercer.approximate.spectral.has_finufft", lambda: False)
+    X = rng.uniform(0, 6, (400, 2))
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None)
+    for refused in (model.set_params(approximation=Fourier()).fit, lambda X, y: mercer.plan(model, X)):
+        with pytest.raises(ImportError, match="fourier"):
+            refused(X, X[:, 0])
+    model.set_params(approximation="auto").fit(X, np.sin(X[:, 0]))
+    assert model.plan_.gram == "neighbours" and "mercer[fourier]" in model.plan_.reasons[0]
+    assert mercer.plan(model, X) == model.plan_
 
 
 def test_without_noise_auto_takes_no_features():

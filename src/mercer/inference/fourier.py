@@ -14,7 +14,7 @@ from mercer.gram.landmarks import drawn
 from mercer.inference.moments import Moments
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.posterior import Posterior
-from mercer.inference.spectral import FeatureSums, SpectralInverse, feature_gram
+from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.solvers.normal import whiten
 from mercer.solvers.toeplitz import FactoredToeplitz, ToeplitzOptions
 
@@ -228,7 +228,7 @@ def bounding_box(kernel, rows, lam):
 
 
 def _refine(kernel, rows, lam, how, room, clock, options):
-    """(eps, SpectralInverse, report): finer grids until the mean no longer changes by more than it may."""
+    """(eps, FourierInverse, report): finer grids until the mean no longer changes by more than it may."""
     steer, box = options[FourierOptions], bounding_box(kernel, rows, lam)
     some = take(rows.X, drawn(rows.n, steer.compared, 5))
     room = steer.largest if room is None else min(steer.largest, room(len(box[0]), rows.q + rows.t))
@@ -255,10 +255,10 @@ def _refine(kernel, rows, lam, how, room, clock, options):
 
 
 def _mean_at(features, rows, lam, tol, some, options):
-    """(SpectralInverse, its mean at some inputs)."""
+    """(FourierInverse, its mean at some inputs)."""
     u = features.angles(some)
     try:
-        found = SpectralInverse(FeatureSums(features, rows), features.D2, lam, tol, options[ToeplitzOptions])
+        found = FourierInverse(FeatureSums(features, rows), features.D2, lam, tol, options[ToeplitzOptions])
     except NotPositiveDefinite:  # HᵀK̃⁻¹H is a difference of large numbers, where h is no feature
         raise TooManyFeatures(
             f"the trend cannot be told from {features.count} features by an iteration: there is too little noise, "

@@ -76,7 +76,7 @@ def _sums(features, u, C):
     return found[0] + found[1]
 
 
-class SpectralInverse:
+class FourierInverse:
     """K̃ = ΦD²Φᵀ + λW⁻¹ inverted, the trend projected out: as much as the mean and the evidence ask for.
 
     With Ax = DΦᵀW[H y] the mean is ΦDx, ΦᵀK̃⁻¹[H y] = x/D, and tr K̃⁻¹∂K = Σ ∂log D² (1 − λ(A⁻¹)ⱼⱼ).

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._policies import Options, OptionSet
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
 from mercer.inference.fourier import bounding_box
-from mercer.inference.spectral import FeatureSums, SpectralInverse
+from mercer.inference.spectral import FeatureSums, FourierInverse
 from mercer.kernels.hyper import lengths_of
 from mercer.selection.local_search import Densities, result, within
 from mercer.selection.search.objective import Record, Stop
@@ -138,7 +138,7 @@ class _OnGrid(Densities):
         kernel, lam = self._kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
         rows, D2 = self._rows, self.features.spectrum(kernel)
         found, extras = (
-            SpectralInverse(self._sums, D2, lam, self._steer.tol, self._toeplitz),
+            FourierInverse(self._sums, D2, lam, self._steer.tol, self._toeplitz),
             self._criterion.extras(rows),
         )
         value = sum(self._criterion.terms(found, found.quad, rows.weight, **extras).values())
