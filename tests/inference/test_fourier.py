@@ -16,8 +16,9 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.inference.waves import WaveInverse, WaveSums
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
-from mercer.selection import Evidence
-from mercer.selection.wave_search import SLACK, search_waves
+from mercer.selection import Evidence, LocalSearchOptions
+from mercer.selection.search import SearchSpace
+from mercer.selection.wave_search import search_waves
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.toeplitz import Convolution
 from mercer.solvers.waves import FactoredWaves, IteratedWaves, lanczos
@@ -192,15 +193,13 @@ def test_what_waves_leave_of_a_trend_is_right_though_an_iteration_ends_early(rng
 def test_search_by_the_evidence_of_all_rows(rng):
     X = rng.uniform(0, 6, (250, 1))
     y = np.sin(2 * X) + 0.1 * rng.standard_normal((250, 1))
-    rows, kernel, names = Rows(X, y), 1.0 * Gaussian(3.0), ["scale", "length_scale", "lam"]
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    found = search_waves(kernel, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    rows = Rows(X, y)
+    found = search_waves(SearchSpace(1.0 * Gaussian(3.0), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
     exact = GaussianProcessRegressor(1.0 * Gaussian(1.0), trend=None, prior=None, starts=1).fit(X, y)
     there = exact.log_marginal_likelihood(np.append(found.kernel.theta, np.log(found.lam)))
     assert exact.log_marginal_likelihood_value_ - 0.2 < there == pytest.approx(-found.value * 250, abs=1e-3)
     assert found.lam == pytest.approx(exact.lam_, rel=0.05) and found.status == "ok"
-    rough = 1.0 * Exponential(0.01)
-    refused = search_waves(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    refused = search_waves(SearchSpace(1.0 * Exponential(0.01), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
     assert refused.status == "too_many_waves" and np.isnan(refused.value)
 
 
@@ -382,14 +381,12 @@ def test_what_fourier_cannot_be(rng):
         GaussianProcessRegressor(approximation=Fourier(k="auto")).fit(rng.uniform(0, 1, (50, 1)), np.zeros(50))
 
 
-def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatch):
+def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    found = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
-    monkeypatch.setattr("mercer.selection.wave_search.GRIDS", 1)
-    cut = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    space = SearchSpace(1.0 * Matern32(1.0), 0.1, (1e-6, 1.0))
+    found = search_waves(space, rows, 1e-4, Evidence())
+    cut = search_waves(space, rows, 1e-4, Evidence(), options=LocalSearchOptions(grids=1))
     assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message
 
 
@@ -407,35 +404,31 @@ def test_a_search_ends_where_probes_differ_by_more_than_there_is_to_gain(rng, mo
     monkeypatch.setattr("mercer.selection.wave_search.FEW", 0)  # however few waves, they are probed
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    found = search_waves(1.0 * Matern32(2.0), rows, 0.012, 1e-4, Rugged(), **options)
+    found = search_waves(SearchSpace(1.0 * Matern32(2.0), 0.012, (1e-6, 1.0)), rows, 1e-4, Rugged())
     assert found.evaluations < 60 and 0.005 < found.lam < 0.02  # without patience, more than twice as many
 
 
-def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
+def test_a_search_that_needs_too_many_waves_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(2 * X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    start, names = 1.0 * Gaussian(2.0), "mercer.selection.wave_search.MOST"
-    found = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
-    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=SLACK).count
-    monkeypatch.setattr(names, first)  # the first grid, and no finer one
-    cut = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
+    start = 1.0 * Gaussian(2.0)
+    space = SearchSpace(start, 0.1, (1e-6, 1.0))
+    found = search_waves(space, rows, 1e-4, Evidence())
+    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=LocalSearchOptions.reach).count
+    few = LocalSearchOptions(most_features=first)  # the first grid, and no finer one
+    cut = search_waves(space, rows, 1e-4, Evidence(), options=few)
     assert found.status == "ok" and cut.status == "too_many_waves" and found.value < cut.value < np.inf
     assert "best point so far" in cut.message and f"{first} are allowed. Use a larger eps" in cut.message
-    monkeypatch.setattr(names, 10)
-    none = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
+    none = search_waves(space, rows, 1e-4, Evidence(), options=LocalSearchOptions(most_features=10))
     assert none.status == "too_many_waves" and "was not climbed" in none.message
     assert np.isnan(none.value) and none.kernel == start and none.evaluations == 0
 
 
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
-def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how, few_rows_are_many):
-    monkeypatch.setattr("mercer.selection.wave_search.MOST", 10)
+def test_a_fit_whose_search_had_too_many_waves(rng, how, few_rows_are_many):
     X = rng.uniform(0, 10, (1100, 1))  # more than the search on some rows takes
-    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
+    few = LocalSearchOptions(most_features=10)
+    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1, options=[few])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(1100))

@@ -16,6 +16,8 @@ from mercer.approximate.process import evidence_of
 from mercer.gram.fourier import TooManyWaves
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
+from mercer.selection import LocalSearchOptions
+from mercer.selection.search import Record
 from mercer.selection.wave_search import search_waves
 from mercer.solvers.plan_neighbours import plan_neighbours, waves_within
 
@@ -62,11 +64,11 @@ class SpectralFeatures(Approximation):
         more = partial(self._refine, problem)
         return nearby.search(self.near(), replace(problem, on_some=True), more)
 
-    def _refine(self, problem, found, options):
+    def _refine(self, problem, found, space):
         """The `SearchResult` after the evidence of all rows; that of neighbours, with why, where there is none."""
-        clock = replace(problem, on_some=True).search_clock()
-        options = {"clock": clock, **options}
-        more = search_waves(found.kernel, problem.rows, found.lam, self.first, problem.criterion, **options)
+        record = Record(replace(problem, on_some=True).search_clock(), problem.report)
+        options = problem.options[LocalSearchOptions]
+        more = search_waves(space, problem.rows, self.first, problem.criterion, record=record, options=options)
         if np.isfinite(more.value):
             more.history = [*found.history, *more.history]
             return more
