@@ -16,7 +16,7 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
-from mercer.selection import LocalSearchOptions
+from mercer.selection import NeighbourSearchOptions
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
@@ -36,7 +36,7 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     m = how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, problem.n)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "waves": fourier}
+    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "fourier": fourier}
 
 
 def search(how, problem, refine_more=None):
@@ -96,7 +96,7 @@ def _refine(how, problem, at, started, refine_more):
     prior = make_prior(problem.prior, kernel, rows, criterion)
     space = SearchSpace(kernel, at.lam, problem.bounds, problem.optimize, prior)
     density = NeighbourDensity(rows, how.first, criterion.by_neighbours == "before", counts)
-    record, options = Record(problem.search_clock(), problem.report), problem.options[LocalSearchOptions]
+    record, options = Record(problem.search_clock(), problem.report), problem.options[NeighbourSearchOptions]
     found = search_neighbours(space, criterion, density, starts, record=record, seed=how.random_state, options=options)
     if refine_more is not None and density.ordered:
         found = refine_more(found, replace(space, kernel=found.kernel, lam=found.lam))

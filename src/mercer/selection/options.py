@@ -35,13 +35,9 @@ class SearchOptions(Options):
 
 
 @dataclass(frozen=True)
-class LocalSearchOptions(Options):
-    """How θ and λ are searched by nearest neighbours, and by the evidence on spectral features."""
+class NeighbourSearchOptions(Options):
+    """How θ and λ are searched by nearest neighbours: batch after batch, each of more rows."""
 
     batches: tuple = (512, 2048, 4096)  # rows of each batch, whose neighbours are found in the metric of its start
     followed: tuple = (None, 2, 1)  # how many ends of the batch before are followed; None is all starts
     gains: tuple = (2e-3, 1e-3, 5e-4)  # gain in the mean log density below which a descent on a batch ends
-    grids: int = 8  # grids of frequencies laid one after the other, where length scales go further than one serves
-    reach: float = 1.2  # factor of a length scale within which a grid serves: 1.5 takes three times as long
-    most_features: int = 2**15  # features of a grid: beyond, an evaluation takes as long as a search by neighbours
-    patience: int = 6  # evaluations without gain: traces by probes differ by more from place to place

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.gram import Rows
 from mercer.inference.neighbours import OrderedRows
-from mercer.selection.options import LocalSearchOptions
+from mercer.selection.options import NeighbourSearchOptions
 from mercer.selection.result import SearchResult, at_bounds, describe
 from mercer.selection.search.descent import begin_at, descend
 from mercer.selection.search.objective import Objective, Record, Stop
@@ -34,7 +34,7 @@ class NeighbourDensity:
     counts: np.ndarray | None = None
 
 
-def search_neighbours(space, criterion, density, starts=(), *, record=None, seed=0, options=LocalSearchOptions()):
+def search_neighbours(space, criterion, density, starts=(), *, record=None, seed=0, options=NeighbourSearchOptions()):
     """`SearchResult` of the kernel and λ of the highest mean log p(yᵢ | y_N(i)), over batches of rows drawn by a seed.
 
     Parameters
@@ -48,7 +48,7 @@ def search_neighbours(space, criterion, density, starts=(), *, record=None, seed
         Where the first batch begins beside the kernel and λ given; the best is followed.
     record : Record, default=None
     seed : int, default=0
-    options : LocalSearchOptions
+    options : NeighbourSearchOptions
 
     Examples
     --------
