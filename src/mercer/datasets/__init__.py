@@ -5,7 +5,7 @@ Every ``load_*`` returns a scikit-learn :class:`~sklearn.utils.Bunch`, or ``(X, 
 Where the numbers come from stands in ``README.md`` of this folder.
 """
 
-from mercer.datasets._read import complete_docstring, load_csv
+from mercer.datasets._read import complete_docstring, read_csv
 
 __all__ = [
     "load_airpassengers", "load_cars", "load_co2", "load_ethanol", "load_faithful", "load_mcycle", "load_synth",
@@ -25,7 +25,7 @@ def load_cars(*, return_X_y: bool = False, as_frame: bool = False):
     >>> print(cars.DESCR.splitlines()[0])
     Speed of cars and the distance taken to stop.
     """
-    return load_csv("cars", ["speed"], "dist", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("cars", ["speed"], "dist", return_X_y=return_X_y, as_frame=as_frame)
 
 
 @complete_docstring
@@ -39,7 +39,7 @@ def load_mcycle(*, return_X_y: bool = False, as_frame: bool = False):
     >>> X.shape, float(y.min()), float(y.max())
     ((133, 1), -134.0, 75.0)
     """
-    return load_csv("mcycle", ["times"], "accel", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("mcycle", ["times"], "accel", return_X_y=return_X_y, as_frame=as_frame)
 
 
 @complete_docstring
@@ -52,7 +52,7 @@ def load_faithful(*, return_X_y: bool = False, as_frame: bool = False):
     >>> load_faithful().data[:3].ravel()
     array([3.6  , 1.8  , 3.333])
     """
-    return load_csv("faithful", ["eruptions"], "waiting", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("faithful", ["eruptions"], "waiting", return_X_y=return_X_y, as_frame=as_frame)
 
 
 @complete_docstring
@@ -66,7 +66,7 @@ def load_ethanol(*, return_X_y: bool = False, as_frame: bool = False):
     >>> ethanol.feature_names, ethanol.data[0], float(ethanol.target[0])
     (['C', 'E'], array([12.   ,  0.907]), 3.741)
     """
-    return load_csv("ethanol", ["C", "E"], "NOx", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("ethanol", ["C", "E"], "NOx", return_X_y=return_X_y, as_frame=as_frame)
 
 
 @complete_docstring
@@ -80,7 +80,7 @@ def load_co2(*, return_X_y: bool = False, as_frame: bool = False):
     >>> float(X[0, 0]), float(y[0]), float(y.max())
     (1959.0, 315.42, 366.84)
     """
-    return load_csv("co2", ["decimal_year"], "co2_ppm", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("co2", ["decimal_year"], "co2_ppm", return_X_y=return_X_y, as_frame=as_frame)
 
 
 @complete_docstring
@@ -93,7 +93,7 @@ def load_airpassengers(*, return_X_y: bool = False, as_frame: bool = False):
     >>> load_airpassengers().target[:4]
     array([112., 118., 132., 129.])
     """
-    return load_csv("airpassengers", ["decimal_year"], "passengers", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("airpassengers", ["decimal_year"], "passengers", return_X_y=return_X_y, as_frame=as_frame)
 
 
 def load_synth(subset: str = "train", *, return_X_y: bool = False, as_frame: bool = False):
@@ -124,6 +124,6 @@ def load_synth(subset: str = "train", *, return_X_y: bool = False, as_frame: boo
     files = {"train": ["synth_train"], "test": ["synth_test"], "all": ["synth_train", "synth_test"]}
     if subset not in files:
         raise ValueError(f"subset must be 'train', 'test' or 'all', got {subset!r}.")
-    return load_csv(
+    return read_csv(
         "synth", ["xs", "ys"], "yc", files=files[subset], classes=True, return_X_y=return_X_y, as_frame=as_frame
     )

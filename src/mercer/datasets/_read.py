@@ -30,7 +30,7 @@ def complete_docstring(load):
     return load
 
 
-def load_csv(name, features, target, *, files=None, classes=False, return_X_y=False, as_frame=False):
+def read_csv(name, features, target, *, files=None, classes=False, return_X_y=False, as_frame=False):
     """Return the data set ``name`` as a Bunch, or as (X, y): its columns ``features`` and ``target``."""
     tables = [_read_columns(file, [*features, target]) for file in files or [name]]
     table = np.concatenate(tables)

@@ -54,7 +54,7 @@ def differences(function, X, first=1e-3):
 
 
 def _slope(function, X, here, j, step, most=8):
-    """∂f/∂xⱼ at up to ``most`` steps that shrink by tens: of each entry the slope that changes least from one to the next.
+    """∂f/∂xⱼ at up to ``most`` steps that shrink by tens: of each entry the slope that changes least between two.
 
     The first step is that of the spread of the rows, but f may change on a scale far below it. A step is near if f
     does not change by more than half over it; others count only where none is, and then by their relative change, for

@@ -95,7 +95,7 @@ class Place:
         return cut[0][0] if len({name for name, _, _ in cut}) == 1 and all(level for _, _, level in cut) else None
 
     def most_relevant(self, length, named=3, far=8.0):
-        """The columns with the shortest lengths, in brackets, where they differ: so many; one ``far`` times as long is idle."""
+        """The columns with the shortest lengths, in brackets, where they differ; ``far`` times as long is idle."""
         ell = np.atleast_1d(np.asarray(length, dtype=float))
         if ell.size < 2 or self.count not in (0, ell.size):
             return ""

@@ -83,7 +83,8 @@ class BiasVarianceDisplay(Display):
         (self.error_,) = ax.plot(self.lam, self.error, color=INK, linewidth=2.4, label="error, their sum")
         i = int(np.nanargmin(self.error))
         (self.best_,) = ax.plot(self.lam[i], self.error[i], "o", color=INK, markersize=9, markerfacecolor="white",
-                                markeredgewidth=2, zorder=5, label=f"least, λ = {format_number(self.lam[i])}")  # fmt: skip
+                                markeredgewidth=2, zorder=5,
+                                label=f"least, λ = {format_number(self.lam[i])}")  # fmt: skip
         ax.set(xscale="log", xlabel=LAMBDA, ylabel="mean over x  (squared units of y)")
         if self.lam[i] > 1e5 * self.lam[0]:  # five decades to the left of the best λ are enough
             ax.set_xlim(left=1e-5 * self.lam[i])

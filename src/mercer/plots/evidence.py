@@ -132,8 +132,9 @@ class EvidenceSurfaceDisplay(Display):
         if self.covariance is not None and np.isfinite(self.covariance).all():
             x, y = _ellipse(self.chosen, self.covariance)
             (self.ellipse_,) = ax.plot(x, y, color=ORANGE, linewidth=1.8, label="one standard error, the others free")
+        chosen = ", ".join(map(format_number, self.chosen))
         self.chosen_ = ax.scatter(*self.chosen, marker="P", s=70, color=ORANGE, edgecolor="white", zorder=4,
-                                  label=f"chosen: {format_number(self.chosen[0])}, {format_number(self.chosen[1])}")  # fmt: skip
+                                  label=f"chosen: {chosen}")  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
         ax.set_xlim(self.first[0], self.first[-1])
         ax.set_ylim(self.second[0], self.second[-1])

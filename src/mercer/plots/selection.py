@@ -119,8 +119,8 @@ class SelectionDisplay(PathDisplay):
         if self.lam is not None:
             self.lam_ = ax.axvline(self.lam, color=GREY, linewidth=1.2, linestyle=":", zorder=1)
             side, ha = (4, "left") if self.lam < np.sqrt(view[0] * view[1]) else (-4, "right")
-            ax.annotate(f"the model, λ = {format_number(self.lam)}", (self.lam, 1.12), xytext=(side, -2), va="top", ha=ha,
-                        fontsize=8.5, textcoords="offset points", color=GREY)  # fmt: skip
+            ax.annotate(f"the model, λ = {format_number(self.lam)}", (self.lam, 1.12), xytext=(side, -2), va="top",
+                        ha=ha, fontsize=8.5, textcoords="offset points", color=GREY)  # fmt: skip
         self._ticks(ax, names)
         ax.set_xlabel(LAMBDA_A if self.matrix else LAMBDA)
         title(ax, "Which λ does each rule choose?")

@@ -80,7 +80,7 @@ def common_columns(A, keys_A, B, keys_B):
 
 
 def products(A, B, dense=0.05):
-    """t with t(i, j) = A[i] B[j]ᵀ: columns that a share ``dense`` of the rows have by a dense product, others sparse."""
+    """t with t(i, j) = A[i] B[j]ᵀ: dense for columns that a share ``dense`` of the rows have, else sparse."""
     rows, columns = A.shape[0] + B.shape[0], A.shape[1]
     used = np.bincount(A.indices, minlength=columns) + np.bincount(B.indices, minlength=columns)
     common = used > dense * rows

@@ -77,8 +77,8 @@ class Pairwise(Kernel):
             there, back = float(square[i, j]), self._value(z, x)
             if abs(there - back) > 1e-6 * max(abs(there), abs(back)) + np.finfo(float).tiny:
                 raise ValueError(
-                    f"{self!r} is not symmetric: for {_show_pair(x, z)} it gives {there:.6g} one way and {back:.6g} the "
-                    "other. A kernel is symmetric: use for example (f(x, z) + f(z, x))/2."
+                    f"{self!r} is not symmetric: for {_show_pair(x, z)} it gives {there:.6g} one way and {back:.6g} "
+                    "the other. A kernel is symmetric: use for example (f(x, z) + f(z, x))/2."
                 )
             square[:i, i] = square[i, :i]
 

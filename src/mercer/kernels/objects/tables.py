@@ -85,8 +85,8 @@ class Table:
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            f"a table (columns {_quote_names(self._store.names)}) is no array of numbers: give each part of the kernel its "
-            "columns, for example Gaussian().on(['age', 'dose'])."
+            f"a table (columns {_quote_names(self._store.names)}) is no array of numbers: give each part of the kernel "
+            "its columns, for example Gaussian().on(['age', 'dose'])."
         )
 
     def __getstate__(self):
@@ -263,8 +263,8 @@ def as_table(X, who, names=()):
         return Table._of(_Store(range(X.shape[1]), dict(enumerate(X.T))))
     shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
     raise TypeError(
-        f"{who}: the kernel reads columns by name ({_quote_names(names)}), but X is a {type(X).__name__}{shape} without "
-        "names. Give a data frame or a dict of columns, or choose the columns by number: .on([0, 1])."
+        f"{who}: the kernel reads columns by name ({_quote_names(names)}), but X is a {type(X).__name__}{shape} "
+        "without names. Give a data frame or a dict of columns, or choose the columns by number: .on([0, 1])."
     )
 
 

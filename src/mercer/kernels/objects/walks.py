@@ -62,7 +62,8 @@ class RandomWalk(PairKernel):
             found = _native.walks.walks(A.arrays, B.arrays, left, right, decay, 1e-15, self.most_steps, slope)
             if np.isnan(found[0]).any():
                 raise ValueError(
-                    f"RandomWalk: no convergence in {self.most_steps} steps with decay = {decay:g}; take a smaller decay."
+                    f"RandomWalk: no convergence in {self.most_steps} steps with decay = {decay:g}; take a "
+                    "smaller decay."
                 )
             return found
 
