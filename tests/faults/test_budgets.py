@@ -207,7 +207,7 @@ def test_no_evaluation_begins_that_would_end_too_late(now):
 def test_a_path_of_all_lam_gives_way_to_a_line_search(monkeypatch):
     X, y = data("ridge", 900)
     slow = mercer.KernelRidge(criterion=GCV(), optimize="lam", time_budget=20.0)
-    monkeypatch.setattr(sys.modules["mercer.selection.search.lam"], "choose", lambda *a, **k: (None, _Slow()))
+    monkeypatch.setattr(sys.modules["mercer.selection.search.lam"], "choose_solver", lambda *a, **k: (None, _Slow()))
     assert slow.fit(X, y).selection_.path is None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where the grid ends
