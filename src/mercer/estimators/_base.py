@@ -20,7 +20,7 @@ from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_X_y, over_partitions, seed_of
 from mercer.gram import apply, take
-from mercer.gram.groundwork import Trend, make_trend
+from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule

@@ -105,7 +105,7 @@ class Rule(BaseEstimator, ABC):
 
     def extras(self, rows):
         """What ``value`` is given of `Rows` beside y and the weights, by name."""
-        return {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        return {"spread": rows.within_squares} if self.merges and rows.within_squares.any() else {}
 
     def in_unit(self, unit):
         """Return the rule that chooses the same λ for y/unit; refused where there is none."""
