@@ -37,6 +37,7 @@ from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
+from mercer.selection.search import Record
 from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.plan_class import PlanOptions
 
@@ -222,7 +223,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             return self._mean_alone(rows)
         clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
         names = vars(self).get("feature_names_in_")
-        options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
+        options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
         options["names"] = None if names is None else list(names)
         found = search_kernels_rows(rows, criterion=self.criterion, solver=solver, keep=tried, **options)
         self.selection_ = found.result().warn()
