@@ -11,7 +11,7 @@ import numpy as np
 from mercer._parameters import show
 from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.collection import end_to_end
-from mercer.kernels.objects.doors import Pairwise, same_inputs
+from mercer.kernels.objects.precomputed import Pairwise, same_inputs
 
 PROVED = ("RBF", "Matern", "RationalQuadratic", "ConstantKernel", "DotProduct", "Sum", "Product")  # PSD in any space
 

@@ -133,7 +133,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, SelfDescription, BaseEs
         """(amplitude, ν, ℓ of d columns in space) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
         return None
 
-    def retain(self, X):
+    def stored_inputs(self, X):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X
 
@@ -338,6 +338,14 @@ def refuse_nat(values, what):
         rows = np.flatnonzero(np.isnat(np.asarray(values)).reshape(len(values), -1).any(axis=1))
         if rows.size:
             raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
+
+
+def refuse_entries(bad, X, what):
+    """Refuse an array of which some entries cannot be used, a mask says which: the first one by its place."""
+    places = np.argwhere(bad)
+    if len(places):
+        i, j = places[0]
+        raise ValueError(f"{what}[{i}, {j}] is {X[i, j]} ({len(places)} such entries). Drop or fill in these rows.")
 
 
 def as_vectors(X, who):

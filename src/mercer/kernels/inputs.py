@@ -35,7 +35,7 @@ class Compared(Composite):
         """g of a tile, of k(x, x) as a column, and of k(z, z)."""
 
     @abstractmethod
-    def _pulled(self, W, K, a, b):
+    def _pull_back(self, W, K, a, b):
         """(W ∘ ∂g/∂k(x, z), Σ_z W ∘ ∂g/∂k(x, x), Σ_x W ∘ ∂g/∂k(z, z))."""
 
     def _values(self, X, Z):
@@ -59,7 +59,7 @@ class Compared(Composite):
         if not k.n_theta:
             return np.zeros(0)
         tile, a, b = self._values(X, Z)
-        V, rows, columns = self._pulled(W, tile(EVERYTHING, EVERYTHING), a, b)
+        V, rows, columns = self._pull_back(W, tile(EVERYTHING, EVERYTHING), a, b)
         return k.grad(X, Z, V) + diag_grad(k, X, rows) + diag_grad(k, Z, columns)
 
 
@@ -85,7 +85,7 @@ class Normalised(Compared):
     def _value(self, K, a, b):
         return K * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
 
-    def _pulled(self, W, K, a, b):
+    def _pull_back(self, W, K, a, b):
         V = W * (_inverse(np.sqrt(a)) * _inverse(np.sqrt(b)))
         K *= V
         return V, -0.5 * K.sum(axis=1) * _inverse(a[:, 0]), -0.5 * K.sum(axis=0) * _inverse(b)

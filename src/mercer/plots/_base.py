@@ -28,6 +28,13 @@ class Display(Parametrised):
         ax.set_axisbelow(True)
         return ax
 
+    def _finish(self, ax, text, *, pad=None, **legend):
+        """Write the title where reading begins, and the legend if there is anything in it; return self."""
+        ax.set_title(text, loc="left", fontsize=11, color=INK, pad=pad)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(**{"frameon": False, "fontsize": 9, "loc": "best", **legend})
+        return self
+
 
 def _pyplot():
     """matplotlib.pyplot, or advice."""
@@ -36,11 +43,6 @@ def _pyplot():
     except ImportError:
         raise ImportError("plots need matplotlib: install mercer[plots], or matplotlib itself.") from None
     return plt
-
-
-def title(ax, text):
-    """Write the title where reading begins."""
-    ax.set_title(text, loc="left", fontsize=11, color=INK)
 
 
 def plain_ticks(axis, values):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, grid_over, like, name_of, single_input, title
+from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, grid_over, like, name_of, single_input
 
 
 class IntervalDisplay(Display):
@@ -138,7 +138,6 @@ class IntervalDisplay(Display):
             (self.line_,) = ax.plot(self.grid, self.prediction, color=BLUE, linewidth=2.2, label="prediction")
             self._points(ax, self.x)
             ax.set(xlabel=self.x_name, ylabel=self.y_name)
-            title(ax, f"Prediction with its {words}")
         else:
             i = np.arange(1, len(self.prediction) + 1)
             width = float(np.clip(180 / max(len(i), 1), 0.8, 5))
@@ -149,9 +148,8 @@ class IntervalDisplay(Display):
             self._points(ax, i)
             ax.set(xlabel="row, ordered by prediction", ylabel=self.y_name)
             ax.grid(axis="x", visible=False)
-            title(ax, f"Predictions with their {words}s")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        one = self.grid is not None
+        return self._finish(ax, f"Prediction with its {words}" if one else f"Predictions with their {words}s")
 
     def _points(self, ax, x):
         """Draw y: inside as dots, outside as crosses."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of, title
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of
 from mercer.plots.intervals import pick_target
 
 
@@ -143,9 +143,8 @@ class PosteriorDisplay(Display):
                                       label=f"data, n = {len(self.x)}")  # fmt: skip
         ax.set(xlabel=self.x_name, ylabel=self.y_name)
         ax.set_xlim(self.grid[0], self.grid[-1])
-        title(ax, "Posterior: where f is, and where a new y will be" if self.fitted else "Prior: before any data")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        what = "Posterior: where f is, and where a new y will be" if self.fitted else "Prior: before any data"
+        return self._finish(ax, what)
 
     def _band(self, ax, std, alpha, label):
         """The band of two standard deviations."""

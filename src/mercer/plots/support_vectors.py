@@ -14,7 +14,6 @@ from mercer.plots._base import (
     like,
     name_of,
     single_input,
-    title,
 )
 
 
@@ -123,9 +122,7 @@ class SupportVectorDisplay(Display):
         self.bounded_ = self._ring(ax, self.bounded, size, INK, "outside")
         ax.set(xlabel=self.x_name, ylabel=self.y_name)
         count = len(self.free) + len(self.bounded)
-        title(ax, f"{count} of {len(self.y)} rows are support vectors")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        return self._finish(ax, f"{count} of {len(self.y)} rows are support vectors")
 
     def _ring(self, ax, index, size, colour, words):
         """Support vectors of one kind: a dot in a ring."""
