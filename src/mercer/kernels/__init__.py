@@ -5,9 +5,10 @@ from mercer.kernels.algebra import Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, as_kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
+from mercer.kernels.columns import Columns
 from mercer.kernels.composite import Composite
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
-from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped
+from mercer.kernels.inputs import Normalised, Transformed, Warped
 from mercer.kernels.laplacian import Laplacian
 from mercer.kernels.objects.alignment import LocalAlignment, Subsequence
 from mercer.kernels.objects.categorical import Categorical, Ordinal

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, grid_over, like, name_of, single_input
+from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, axis_name, grid_over, rows_like, single_input
 
 
 class IntervalDisplay(Display):
@@ -94,9 +94,9 @@ class IntervalDisplay(Display):
         if x is None:
             return cls.from_predictions(prediction, interval, y, coverage=coverage, y_name=y_name, ax=ax)
         grid = grid_over(x)
-        f, band = predicted(like(X, grid[:, None]))
+        f, band = predicted(rows_like(X, grid[:, None]))
         return cls(prediction=f, lower=band[:, 0], upper=band[:, 1], coverage=coverage, grid=grid, x=x, y=y,
-                   inside=_inside(y, interval), x_name=name_of(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
+                   inside=_inside(y, interval), x_name=axis_name(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @classmethod
     def from_predictions(cls, prediction, interval, y=None, *, coverage, y_name="y", ax=None):
@@ -172,7 +172,7 @@ def _inside(y, interval):
 
 
 def _within_view(display, lower, upper):
-    """The ends, with infinite ones moved to three ranges beyond everything finite: a band without end stays visible."""
+    """Return the ends, infinite ones moved to three ranges beyond all finite values, so that their band is visible."""
     seen = [display.prediction, lower[np.isfinite(lower)], upper[np.isfinite(upper)]]
     seen = np.concatenate(seen if display.y is None else [*seen, display.y])
     low, high = seen.min(), seen.max()
@@ -181,7 +181,7 @@ def _within_view(display, lower, upper):
 
 
 def pick_target(values, target, what):
-    """One target of (n,) or (n, t)."""
+    """Return one target of an array of shape (n,) or (n, t)."""
     if values.ndim == 1:
         return values
     if target is None and values.shape[1] > 1:

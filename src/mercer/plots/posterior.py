@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, axis_name, grid_over, rows_like
 from mercer.plots.intervals import pick_target
 
 
@@ -97,7 +97,7 @@ class PosteriorDisplay(Display):
         grid = grid_over(x)
         rows = np.tile(np.median(values, axis=0), (len(grid), 1))
         rows[:, column] = grid
-        frame = like(X, rows)
+        frame = rows_like(X, rows)
         found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
         pick = target if found.mean.ndim == 2 else None
         std = [s if s.ndim == 1 else pick_target(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
@@ -107,7 +107,7 @@ class PosteriorDisplay(Display):
         data = cls._data(estimator, x, y, target, fitted and values.shape[1] == 1)
         return cls(grid=grid, mean=pick_target(found.mean, pick, "the prediction"), latent_std=std[0],
                    noisy_std=std[1] if noisy else None, x=data[0], y=data[1], samples=samples, fitted=fitted,
-                   x_name=name_of(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
+                   x_name=axis_name(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @staticmethod
     def _data(estimator, x, y, target, own):

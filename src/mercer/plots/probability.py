@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.inference.links import LINKS
-from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, like
+from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, rows_like
 
 MARKERS = "osD^vPX"
 
@@ -77,7 +77,7 @@ class ProbabilityDisplay(Display):
         size = 301 if d == 1 else 121 if len(estimator.classes_) == 2 else 81  # more classes cost more
         grid = tuple(grid_over(column, size, 0.08) for column in rows.T)
         points = np.stack([axis.ravel() for axis in np.meshgrid(*grid, indexing="ij")], axis=1)
-        new = like(X, points)
+        new = rows_like(X, points)
         prob = np.asarray(estimator.predict_proba(new))
         shape = tuple(len(axis) for axis in grid)
         latent = d == 1 and prob.shape[1] == 2 and hasattr(estimator, "predict_latent")

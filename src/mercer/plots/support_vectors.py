@@ -9,10 +9,10 @@ from mercer.plots._base import (
     ORANGE,
     SKY,
     Display,
+    axis_name,
     format_number,
     grid_over,
-    like,
-    name_of,
+    rows_like,
     single_input,
 )
 
@@ -97,8 +97,8 @@ class SupportVectorDisplay(Display):
         if x is None:
             f = estimator.predict(X)
             return cls(x=f, y=y - f, **kinds, x_name="prediction", y_name=f"residual of {y_name}").plot(ax)
-        grid, name = grid_over(x), name_of(X, 0, x_name)
-        f = estimator.predict(like(X, grid[:, None]))
+        grid, name = grid_over(x), axis_name(X, 0, x_name)
+        f = estimator.predict(rows_like(X, grid[:, None]))
         return cls(x=x, y=y, **kinds, grid=grid, prediction=f, x_name=name, y_name=y_name).plot(ax)
 
     def plot(self, ax=None):
