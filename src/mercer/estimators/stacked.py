@@ -18,7 +18,7 @@ from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X_y, seed_of
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.moments import Part
 from mercer.inference.stacking import (
     Stack,
