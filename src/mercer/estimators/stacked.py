@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
-from mercer._warn import repeat, warn
+from mercer._warn import warn, warn_again
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
@@ -18,7 +18,7 @@ from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X_y, seed_of
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.moments import Part
 from mercer.inference.stacking import (
     Stack,
@@ -173,7 +173,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         parts, words, told = usable(kernels, lams, words, rows, solver)
         means, stds = left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
-        repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
+        warn_again(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]

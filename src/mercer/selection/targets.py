@@ -25,7 +25,7 @@ def target_scale(rows):
     A constant target has s = ∞, and does not count.
     """
     found = deviations_of(rows.y, rows.weight, rows.H)
-    within = np.sqrt(rows.spread.sum(axis=0) / rows.weights().sum())  # of equal rows that were merged
+    within = np.sqrt(rows.within_squares.sum(axis=0) / rows.weights().sum())  # of equal rows that were merged
     return relative_to_mean(np.hypot(found, within))
 
 
