@@ -204,7 +204,7 @@ class Rows:
 
     def retained(self, kernel):
         """Return the rows with what a kernel must keep of the inputs; themselves where that is all."""
-        X = kernel.retain(self.X)
+        X = kernel.stored_inputs(self.X)
         if X is self.X:
             return self
         other = copy.copy(self)
