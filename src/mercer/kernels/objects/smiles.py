@@ -65,7 +65,7 @@ class AtomEnvironments(LevelKernel):
         return f"how often atoms occur with what is {distance_words(self.radius, 'bond')}"
 
     def _n_levels(self):
-        return self._whole("radius") + 1
+        return self._whole_number("radius") + 1
 
     def _read(self, items):
         levels = [([], []) for _ in range(self._n_levels())]
