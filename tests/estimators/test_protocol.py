@@ -86,7 +86,7 @@ def test_every_fit_leaves_the_same_attributes(model):
     assert not OLD & {*fitted.get_params(), *vars(fitted)}
     for name in ("kernel_", "lam_", "selection_", "regularization_", "fit_report_", "plan_"):
         assert hasattr(fitted, name) and not hasattr(clone(model), name), name
-    assert fitted.selection_ is None or model.chooses_by() is not None
+    assert fitted.selection_ is None or model.criterion_used is not None
     assert np.all(np.asarray(fitted.rkhs_norm_) >= 0)
     if "points_" in vars(fitted):
         index = fitted.point_index_

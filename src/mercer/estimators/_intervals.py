@@ -4,14 +4,14 @@ import copy
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer.approximate.fitted import Fitted, by_target
-from mercer.estimators._base import Approximated, KernelRegressor
-from mercer.estimators._protocol import LARGEST
+from mercer.estimators._fitting import Approximated
+from mercer.estimators._protocol import LARGEST, over_partitions
+from mercer.estimators._regressor import KernelRegressor
 from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_method, held_residuals, over_partitions
+from mercer.estimators.validation import check_weight, check_y
 from mercer.exceptions import NeedsAllRows
 from mercer.selection.judging import RowsLeftOut
 
@@ -27,6 +27,7 @@ class LinearEstimator(Approximated, KernelRegressor):
     state_extras = {**KernelRegressor.state_extras, "fitted": "_fitted"}
     state_version = 2  # the first kept the parts of a fit one by one
     interval_method = "conformal"
+    trends = ("constant", "linear", "a basis")
     lam: float
     merge: bool
     memory: float | None
@@ -38,7 +39,7 @@ class LinearEstimator(Approximated, KernelRegressor):
 
     def _asked(self):
         """What was fitted."""
-        check_is_fitted(self)
+        self._check_fitted()
         return self._fitted
 
     def _restore(self, state):
@@ -58,10 +59,6 @@ class LinearEstimator(Approximated, KernelRegressor):
 
         return older_fit(state)
 
-    def _publish(self, fitted):
-        super()._publish(fitted)
-        self._slopes = fitted.slopes
-
     def _become(self, fitted):
         """Take over a fit to other rows, all or nothing."""
         changed = copy.copy(self)
@@ -70,6 +67,15 @@ class LinearEstimator(Approximated, KernelRegressor):
         changed._publish(fitted)
         changed.fit_report_ = FitReport(said)
         return self._take_over(changed)
+
+    def _check_more_rows(self, X, y, sample_weight):
+        """(X, y, weights) of rows that join or leave the fit: y and weights of shapes (k, t) and (k,)."""
+        X, y, t = self._new_rows(X), np.atleast_1d(check_y(y)), self._fitted.targets
+        y = y.reshape(len(y), -1)
+        if len(X) != len(y) or y.shape[1] != t:
+            raise ValueError(f"X has {len(X)} rows and y has shape {y.shape}; the fit has {t} targets.")
+        weight = check_weight(sample_weight, len(y))
+        return X, y, np.ones(len(y)) if weight is None else weight
 
     @property
     def row_weight_(self):
@@ -197,7 +203,7 @@ class LinearEstimator(Approximated, KernelRegressor):
         """
         held = self._asked().holds_rows_out and method == "split" and calibration is None
         if not held:
-            check_method(method, (*METHODS, "left-out", "split"), calibration)
+            self._check_interval_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out" and sample_weight is not None and not normalise:
             raise ValueError('sample_weight changes intervals of method="left-out" with normalise=True only.')
         if method == "left-out" and not normalise:
@@ -227,7 +233,7 @@ class LinearEstimator(Approximated, KernelRegressor):
         if method == "split" and calibration is None:
             return fitted.held_scores(X, normalise, weight)
         if method == "split":
-            residuals = held_residuals(self, calibration)
+            residuals = self._residuals_of(calibration)
             residuals = residuals.reshape(len(residuals), -1)
             if not normalise:
                 return residuals, 1.0, 1.0

@@ -4,12 +4,12 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel, default_kernel
-from mercer.estimators._base import KernelRegressor, as_rule, chosen, constraints
+from mercer.estimators._parameters import NOT_NEGATIVE, constraints
+from mercer.estimators._regressor import KernelRegressor
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
@@ -96,6 +96,7 @@ class KernelInterpolator(KernelRegressor):
     leaves_out = "exact"
     state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
     criteria = ("loo", "evidence", "kfold")
+    _automatic = False  # kernel="auto" needs a λ
 
     def __init__(
         self, kernel=None, *, criterion=None, optimize="all", rank_tol=None, feasible_tol=1e-6, memory=None,
@@ -107,7 +108,7 @@ class KernelInterpolator(KernelRegressor):
         __init__,
         optimize=[StrOptions({"all", "kernel"})],
         rank_tol=[Interval(Real, 0, 1, closed="both"), None],
-        feasible_tol=[Interval(Real, 0, None, closed="left")],
+        feasible_tol=[NOT_NEGATIVE],
     )
 
     def fit(self, X, y):
@@ -125,12 +126,12 @@ class KernelInterpolator(KernelRegressor):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        kernels, X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._check_rows(X, y)
         if self.kernel is None:
             kernels = [default_kernel(X, None)]
         for kernel in kernels:
             check_kernel(kernel, X)
-        rule = as_rule(self, y)
+        rule = self._as_criterion(y)
         self.plan_ = self._plan(len(X))
         kernel = kernels[0] if rule is None else self._select(kernels, X, y, rule)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
@@ -183,7 +184,7 @@ class KernelInterpolator(KernelRegressor):
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
         solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.selection_ = chosen(self, several, rows, rule, solver, lam, fixed_lam=True)
+        self.selection_ = self._search(several, rows, rule, solver, lam=lam, fixed_lam=True)
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
@@ -207,7 +208,7 @@ class KernelInterpolator(KernelRegressor):
         -------
         ndarray of shape (m,)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         X = self._new_rows(X)
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):

@@ -55,7 +55,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
 
         model = KernelRidge(lam=1.0)
     if X is not None and is_source(X):
-        source, criterion = as_source(X, y), model.chooses_by()
+        source, criterion = as_source(X, y), model.criterion_used
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
         return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
@@ -14,9 +13,9 @@ from mercer._warn import repeat, warn
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
-from mercer.estimators._base import COUNT, automatic, constraints
+from mercer.estimators._parameters import COUNT, KernelParameters, constraints
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_weight, check_X_y, seed_of
+from mercer.estimators.validation import check_weight, seed_of
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
 from mercer.inference.moments import Part
@@ -47,7 +46,7 @@ LAST = 3  # times as long as a factor: conditioning on the rows, with what is le
 MOST_BYTES = 2e9  # of all factors
 
 
-class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
+class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEstimator):
     """p(y | x) = Σₖₛ wₖₛ N(y; mₖ(x), s² (vₖ(x) + λₖ)): processes with different kernels, weighed by left-out densities.
 
     `mercer.selection.search_kernels` proposes the kernels; the weights maximise the mean log density of each row under
@@ -157,18 +156,20 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def chooses_by(self):
-        return self.criterion if automatic(self.kernel) else None
+    @property
+    def criterion_used(self):
+        """``criterion``; None for kernels that are given."""
+        return self.criterion if self._automatic else None
 
     def _fit(self, X, y, sample_weight):
-        first = stand_in(X) if automatic(self.kernel) or not len(self.kernel) else as_kernel(self.kernel[0])
-        X, y = check_X_y(self, X, y, first)
+        first = stand_in(X) if self._automatic or not len(self.kernel) else as_kernel(self.kernel[0])
+        X, y = self._check_X_y(X, y, first)
         X = first.validate(X)
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
-        kernels, lams, words = self._search(rows, solver, tried) if automatic(self.kernel) else self._given(rows)
+        kernels, lams, words = self._search_kernels(rows, solver, tried) if self._automatic else self._given(rows)
         parts, words, told = usable(kernels, lams, words, rows, solver)
         means, stds = left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
@@ -184,15 +185,15 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def _choose(self, n, d, binding):
         """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
-        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
+        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if self._automatic else None}
         solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
-        factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
+        factors = self._tried(n, plan.last) if self._automatic else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
         if binding:
             check_memory(need, f"factors of {factors} kernels for n = {n}", self.memory, "fewer kernels or rows")
         reasons = plan.reasons
-        if automatic(self.kernel) and factors < _usual(n):
+        if self._automatic and factors < _usual(n):
             reasons = (*reasons, f"{factors} kernels are weighed, not {_usual(n)}: memory or time is short of more.")
         return solver, replace(plan, memory_bytes=need, work=work, reasons=reasons), factors
 
@@ -213,13 +214,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             check_kernel(kernel, rows.X)
         return kernels, [float(lam) for lam in self.lam], [repr(kernel) for kernel in kernels]
 
-    def _search(self, rows, solver, tried):
+    def _search_kernels(self, rows, solver, tried):
         """Kernels, λ and words as a search proposes them; a constant target needs none."""
         if self.criterion is None:
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
+        clock = self._clock.part(keep=CAUTION * self.plan_.last) if self._clock.limited else Clock(SECONDS)
         names = vars(self).get("feature_names_in_")
         options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
         options["names"] = None if names is None else list(names)
@@ -275,7 +276,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     # ---------------------------------------------------------------------- at new inputs
     def _new_rows(self, X):
-        check_is_fitted(self)
+        self._check_fitted()
         return super()._new_rows(X)
 
     def predict(self, X, return_std=False, return_cov=False, noisy=False):

@@ -6,10 +6,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import constraints
+from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators._report import FitReport
 from mercer.estimators.targets import KINDS, Target
@@ -228,7 +227,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""
-        check_is_fitted(self)
+        self._check_fitted()
         return type(self)(self.model_.frozen(rows), self.target_)
 
     # ---------------------------------------------------------------------- at new inputs
@@ -273,7 +272,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         cov : ndarray of shape (m, m)
             With ``return_cov``.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if not self.model_.probabilistic:
             return self._mapped(self.model_.predict(X), None)[0]
         mean, std = self.model_.predict(X, return_std=True, noisy=True)
@@ -303,7 +302,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (m, 2)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if method != "mapped":
             return super().predict_interval(X, coverage, method=method, calibration=calibration)
         return self.target_.back(self.model_.predict_interval(X, coverage))
@@ -316,7 +315,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d), or a sequence of objects
         y : array-like of shape (m,)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         y = np.asarray(y, dtype=float)
         inside = self.target_.inside(y)
         seen = np.where(inside, y, self.target_.back(np.zeros(1)))
@@ -332,7 +331,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return self.target_.back(quantiles_of(levels, *self.model_._normals(X)))
 
     def _left_out_rows(self):
