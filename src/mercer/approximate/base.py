@@ -306,13 +306,16 @@ def choose(problem, binding=True):
 def _automatic(problem):
     """(approximation, plan) of the first that is offered; None where the exact fit is made."""
     from mercer.approximate.exact import Exact
+
+    exact = Exact().plan(problem, binding=False)
+    why = preferred(exact, problem.count, memory=problem.memory, time_budget=problem.time_budget)
+    if not why and exact.solver != "cg":  # nothing is offered, and a first small fit does not load these modules
+        return None
     from mercer.approximate.full import FullSolve
     from mercer.approximate.landmarks import Landmarks
     from mercer.approximate.neighbours import Neighbours
     from mercer.approximate.spectral import Fourier
 
-    exact = Exact().plan(problem, binding=False)
-    why = preferred(exact, problem.count, memory=problem.memory, time_budget=problem.time_budget)
     for kind in (FullSolve, Fourier, Neighbours, Landmarks):
         found = kind.offer(problem, exact, why) if problem.model in kind.models else None
         if found is not None:

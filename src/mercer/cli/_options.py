@@ -9,6 +9,7 @@ from mercer.cli import Usage
 from mercer.cli._app import CRITERIA, MODELS, TARGETS
 from mercer.exceptions import DataError
 from mercer.kernels import parse_kernel
+from mercer.selection import LOO
 from mercer.selection.judging import quietly
 from mercer.solvers import choose
 from mercer.tabular import TableModel, objects_of, placed
@@ -376,6 +377,8 @@ def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
     cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
     options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if criterion == "loo" and name == "ridge" and settings.criterion == "auto":
+        criterion = LOO(together=True)  # copies of a row leave with it: one of them foretells the other
     if name == "stack":
         return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):
