@@ -155,6 +155,8 @@ def recognised_by_attribute(surfaces=False):
         "predict_proba",
         "random_state",
         "max_iter",
+        "n_features_in_",
+        "feature_names_in_",
         *dir(list),
     }  # of scikit-learn, sequences
     for path, node in nodes(ast.Call):

@@ -8,7 +8,7 @@ from files import fitted_models
 from files.handmade_files import put_together, take_apart
 from mercer import KernelRidge, files
 from mercer._state import check, check_vectors
-from mercer.estimators._base import KernelRegressor
+from mercer.estimators._regressor import KernelRegressor
 from mercer.exceptions import ModelFileError
 from mercer.files._encode import expression
 from mercer.kernels import Gaussian, Linear, Matern, Spectrum

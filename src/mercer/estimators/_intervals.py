@@ -1,11 +1,12 @@
 """What a ridge model gives besides the prediction: intervals, influence of the rows, calibration."""
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer import uncertainty
+from mercer._policies import Options, OptionSet
 from mercer.approximate.fitted import Fitted, by_target
 from mercer.estimators._fitting import Approximated
 from mercer.estimators._protocol import LARGEST, over_partitions
@@ -15,9 +16,15 @@ from mercer.estimators.validation import check_weight, check_y
 from mercer.exceptions import NeedsAllRows
 from mercer.selection.judging import RowsLeftOut
 
-LIKE = 10  # a tenth of the rows left out says how far a new one of like deviation may lie
-FEW_LIKE = 20  # of them beyond the ends of an interval, at least
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
+
+
+@dataclass(frozen=True)
+class IntervalOptions(Options):
+    """Which rows that were left out say how far a new one of like deviation may lie, in an approximation."""
+
+    share: float = 0.1  # of these rows, those whose deviations are nearest
+    least_beyond: int = 20  # of them beyond the ends of an interval, at least
 
 
 class LinearEstimator(Approximated, KernelRegressor):
@@ -224,7 +231,9 @@ class LinearEstimator(Approximated, KernelRegressor):
         f, options = self.predict(X), {"scale": scale, "new_scale": new}
         if method == "conformal" and normalise and 0 < coverage < 1:
             count = len(residuals)  # of the rows left out, those that are told as well as the new one
-            options["near"] = int(min(count, max(count // LIKE, FEW_LIKE / (1.0 - coverage))))
+            nearest = OptionSet(self.options)[IntervalOptions]
+            least = nearest.least_beyond / (1.0 - coverage)
+            options["near"] = int(min(count, max(nearest.share * count, least)))
         return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **options))
 
     def _scores(self, X, method, normalise, weight, calibration):

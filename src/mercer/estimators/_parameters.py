@@ -1,6 +1,7 @@
 """What the parameters mean that several estimators have: ``kernel``, ``trend``, ``criterion`` and their limits."""
 
 import inspect
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -56,6 +57,7 @@ class KernelParameters:
     criterion_used: Any
     criteria: tuple
     _clock: Clock
+    _check_X_y: Callable
     trends: tuple = ("constant",)  # words of ``trend``; "a basis" stands for one
     own_criteria = True  # whether a criterion that the caller has written will do
     criterion_words: dict = {

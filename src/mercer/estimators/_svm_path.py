@@ -12,8 +12,6 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
 
-TOGETHER = 64  # fits whose products with K are computed in one pass
-
 
 class SVRPath(NamedTuple):
     """What `svr_path` found: arrays over C (first axis) and ε (second).
@@ -57,12 +55,12 @@ class SVRPath(NamedTuple):
         return f.T.reshape(*self.intercept.shape, -1) + self.intercept[..., None]
 
 
-def _certify(fit, K, fits, settings):
-    """The fits with certificates in float64; one that proves not to be a solution is continued."""
+def _certify(fit, K, fits, settings, together=64):
+    """The fits with certificates in float64, so many in one pass over K; what proves to be no solution is continued."""
     out = []
-    for i in range(0, len(fits), TOGETHER):
-        products = K.exact_product(np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
-        for one, product, setting in zip(fits[i : i + TOGETHER], products.T, settings[i : i + TOGETHER], strict=True):
+    for i in range(0, len(fits), together):
+        products = K.exact_product(np.stack([one.alpha for one in fits[i : i + together]], axis=1))
+        for one, product, setting in zip(fits[i : i + together], products.T, settings[i : i + together], strict=True):
             again = fit(*setting, start=one.alpha, product=product)
             steps = one.solution.iterations + again.solution.iterations
             out.append(again._replace(solution=again.solution._replace(iterations=steps)))

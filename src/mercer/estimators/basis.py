@@ -42,6 +42,9 @@ class BasisRegression(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
         longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
+    options : list of Options, default=()
+        Numbers that steer a search or a solver, where the defaults will not do: ``[SearchOptions(...)]``; see
+        `mercer.options`.
 
     Attributes
     ----------
@@ -85,7 +88,7 @@ class BasisRegression(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
 
     def __init__(
         self, basis=None, lam=0.0, *, criterion=None, optimize="all", trend=None, memory=None, time_budget=None,
-        random_state=0,
+        random_state=0, options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = constraints(__init__, lam=[NOT_NEGATIVE])

@@ -21,8 +21,6 @@ from mercer.inference.temperature import tempered
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.result import ProgressSupport, with_progress
 
-BLOCK = 1024  # new rows at once
-
 
 class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
@@ -321,14 +319,14 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
         value, W = self._fitted.model.exact(K, eval_gradient, self.memory)
         return (-value, -K.grad(W)) if eval_gradient else -value
 
-    def _blocks(self, X):
-        """Yield (rows, k(rows, points)) for blocks of the new rows."""
+    def _blocks(self, X, size=1024):
+        """Yield (rows, k(rows, points)) for blocks of so many new rows."""
         self._check_fitted()
         X = self._new_rows(X)
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
-        for i in range(0, len(X), BLOCK):
-            part = take(X, range(i, min(i + BLOCK, len(X))))
+        for i in range(0, len(X), size):
+            part = take(X, range(i, min(i + size, len(X))))
             yield part, self._fitted.posterior.cross(self.kernel_, part, self.points_)
 
     def _diagonal(self, rows):

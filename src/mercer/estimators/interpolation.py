@@ -18,9 +18,6 @@ from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
 from mercer.solvers.plan import choose, cores_for, plan_arrays
 
-PIVOTING = 1.2  # times n³, on one core: a factor by pivots, found one by one, and the diagonal of its inverse
-WHY = "A factor with pivoting finds the rank of K."
-
 
 class KernelInterpolator(KernelRegressor):
     """f = argmin ‖f‖  subject to  f(xᵢ) = yᵢ;  f(x) = Σⱼ αⱼ k(x, xⱼ),  K α = y.
@@ -191,8 +188,10 @@ class KernelInterpolator(KernelRegressor):
         return self._plan(n, binding=False)
 
     def _plan(self, n, binding=True):
-        options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
-        return plan_arrays("pivoted cholesky", n, ARRAYS, operations=PIVOTING * n**3 * cores_for(n), **options)
+        options = {"memory": self.memory, "time_budget": self.time_budget, "binding": binding}
+        options["reason"] = "A factor with pivoting finds the rank of K."
+        operations = 1.2 * n**3 * cores_for(n)  # one core finds the pivots one by one, and the diagonal of the inverse
+        return plan_arrays("pivoted cholesky", n, ARRAYS, operations=operations, **options)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

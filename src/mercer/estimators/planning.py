@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 from sklearn.base import is_classifier
 
+from mercer._policies import OptionSet
 from mercer.approximate.base import Problem, choose
 from mercer.gram.groundwork import duplicate_groups
 from mercer.sources import as_source, is_source
@@ -58,6 +59,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
         source, criterion = as_source(X, y), model.criterion_used
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
+        limits["options"] = OptionSet(model.options)
         return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]
     rows = n
     if X is not None:

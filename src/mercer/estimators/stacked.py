@@ -1,7 +1,7 @@
 """StackedKernels: the best few kernels of a search, mixed by how well they foresee rows that they have not seen."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
+from mercer._policies import Options, OptionSet
 from mercer._warn import repeat, warn
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
@@ -39,11 +40,20 @@ from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.solvers import choose
 from mercer.solvers.plan import CAUTION
 
-LEAST_WEIGHT = 0.01  # below which a kernel is left out
-TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
-FEW_TRIED = 2
 LAST = 3  # times as long as a factor: conditioning on the rows, with what is left out
-MOST_BYTES = 2e9  # of all factors
+
+
+@dataclass(frozen=True)
+class StackingOptions(Options):
+    """How many kernels are weighed and kept."""
+
+    least_weight: float = 0.01  # below which a kernel is left out
+    tried: tuple = ((600, 24), (2000, 8), (float("inf"), 2))  # (up to so many points, so many kernels are weighed)
+    most_bytes: float = 2e9  # of the factors of all kernels that are kept
+
+    def usual(self, n):
+        """How many kernels are weighed for n points where nothing is short."""
+        return next(count for most, count in self.tried if n <= most)
 
 
 class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEstimator):
@@ -72,6 +82,8 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         Seconds the search may take; None is 30.
     random_state : int, RandomState or None, default=0
         Seed of the rows that the search looks at first.
+    options : list of Options, default=()
+        Numbers that steer the search and the weights, where the defaults will not do; see `mercer.options`.
 
     Attributes
     ----------
@@ -128,7 +140,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
 
     def __init__(
         self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
-        random_state=0,
+        random_state=0, options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = constraints(
@@ -193,13 +205,20 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         if binding:
             check_memory(need, f"factors of {factors} kernels for n = {n}", self.memory, "fewer kernels or rows")
         reasons = plan.reasons
-        if self._automatic and factors < _usual(n):
-            reasons = (*reasons, f"{factors} kernels are weighed, not {_usual(n)}: memory or time is short of more.")
+        if self._automatic and factors < self._stacking.usual(n):
+            reasons = (
+                *reasons,
+                f"{factors} kernels are weighed, not {self._stacking.usual(n)}: memory or time is short of more.",
+            )
         return solver, replace(plan, memory_bytes=need, work=work, reasons=reasons), factors
+
+    @property
+    def _stacking(self):
+        return OptionSet(self.options)[StackingOptions]
 
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
-        tried = _usual(n)
+        tried = self._stacking.usual(n)
         room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
         tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
         tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
@@ -246,10 +265,10 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         if len(rows.row_y) < LEAST_ROWS:
             return given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
         y, counts = rows.row_y[:, 0], rows.row_weight
-        most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
+        most = int(max(1, min(self.n_models, self._stacking.most_bytes // (8 * rows.n**2 + 1))))
         weights = scale_weights(y, means, stds, counts).sum(axis=1)
         kept = np.argsort(-weights, kind="stable")[:most]
-        kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+        kept = kept[weights[kept] >= min(self._stacking.least_weight, weights.max())]
         weights = scale_weights(y, means[kept], stds[kept], counts)
         return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], kept[order]
 
@@ -387,8 +406,3 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         y : array-like of shape (m,)
         """
         return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
-
-
-def _usual(n):
-    """How many kernels are weighed for n points where nothing is short."""
-    return next((count for most, count in TRIED if n <= most), FEW_TRIED)

@@ -205,7 +205,9 @@ class FittedSVR(KernelRegressor):
         use = 'use the kernel itself, or predict_interval(..., method="split")'
         refuse_without_points(self.kernel_, self.points_, f"there is no span rule; {use}")
         left, jitter, merged = self._residual.copy(), 0.0, self._point[self.support_]
-        alpha, free, bounded = (v.reshape(len(merged), -1) for v in (self.dual_coef_, self.free_, self.bounded_))
+        alpha, free, bounded = (
+            v.reshape(len(merged), left.shape[1]) for v in (self.dual_coef_, self.free_, self.bounded_)
+        )
         for j in range(left.shape[1]):
             inside, at_bound = np.flatnonzero(free[:, j]), np.flatnonzero(bounded[:, j])
             parts = take(self.points_, inside), take(self.points_, at_bound)

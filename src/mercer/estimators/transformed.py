@@ -19,9 +19,7 @@ from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers.plan import SOLVERS, operations
 
-LOG_2PI = float(np.log(2.0 * np.pi))
 AUTO = ("none", "log", "yeo-johnson")
-GAIN = 2.0  # nats that a transform has to bring
 
 
 class TransformedTarget(RegressorMixin, KernelEstimator):
@@ -84,6 +82,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._inner().criterion
 
     @property
+    def options(self):
+        """Those of the estimator inside."""
+        return self._inner().options
+
+    @property
     def points_(self):
         """Those of the model inside."""
         return self.model_.points_
@@ -134,7 +137,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
                 break
             density = self._density(model, target, seen, weight)
             self.tried_[target.word] = density
-            density -= 0.0 if target.word == "none" else GAIN
+            density -= 0.0 if target.word == "none" else 2.0  # nats that a transform has to bring
             if not i or density > best:  # the others are not kept: each has a factor of all rows
                 best, self.model_, self.target_ = density, model, target
             del model
@@ -198,7 +201,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         else:
             known = np.where(np.isfinite(e), weight, 0.0)
             std = np.full(len(y), np.sqrt(np.average(np.nan_to_num(e) ** 2, weights=known)) or 1e-300)
-        terms = weight * (-0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y))
+        terms = weight * (-0.5 * (np.log(2.0 * np.pi) + (e / std) ** 2) - np.log(std) + target.log_slope(y))
         return float(np.nansum(terms)) if np.isfinite(terms).any() else -np.inf
 
     def _publish(self):
