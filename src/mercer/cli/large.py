@@ -177,7 +177,7 @@ def _estimator(settings, facts, kernel, budget):
 
 
 def _at_once(settings, facts):
-    """Whether a process has all rows as one array: by waves or neighbours, which say more of it than landmarks do."""
+    """Whether a process has all rows as one array: for Fourier features or neighbours."""
     some = facts["rows"] >= MANY and facts["rows"] * facts["features"] <= WHOLE
     return facts["name"] == "gp" and settings.dask is None and some
 
