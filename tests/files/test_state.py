@@ -134,7 +134,7 @@ class MeanRidge(KernelRegressor):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        (kernel,), X, y, flat = self._prepare(X, y)
+        (kernel,), X, y, flat = self._check_rows(X, y)
         Kinv = Cholesky().resolvent(mercer.gram.TiledGram(kernel, X))(self.lam)
         self._set_model(kernel, X, Kinv @ y, np.zeros(0), flat)
         self._ensemble = Ensemble(np.ones(3))

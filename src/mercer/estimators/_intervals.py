@@ -8,10 +8,9 @@ import numpy as np
 from mercer import uncertainty
 from mercer._policies import Options, OptionSet
 from mercer.approximate.fitted import Fitted, by_target
-from mercer.estimators._fitting import Approximated
+from mercer.estimators._fitting import Approximated, FitReport
 from mercer.estimators._protocol import LARGEST, over_partitions
 from mercer.estimators._regressor import KernelRegressor
-from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_weight, check_y
 from mercer.exceptions import NeedsAllRows
 from mercer.selection.judging import RowsLeftOut

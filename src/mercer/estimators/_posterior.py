@@ -48,7 +48,6 @@ class PosteriorEstimator(LinearEstimator):
         cov : ndarray of shape (m, m)
             With ``return_cov``.
         """
-        self._check_fitted()
         if return_std and return_cov:
             raise ValueError("ask for return_std or return_cov, not for both: the std is in the diagonal of the cov.")
         X = self._new_rows(X)
@@ -80,7 +79,6 @@ class PosteriorEstimator(LinearEstimator):
         >>> far.latent_std.round(6), far.noisy_std.round(6)
         (array([1.]), array([1.090871]))
         """
-        self._check_fitted()
         return self._moments(self._new_rows(X), cov)
 
     def _moments(self, X, cov):

@@ -133,7 +133,8 @@ class KernelEstimator(AtomicFit):
             raise NotFittedError(f"This {who} instance is not fitted yet. Call 'fit' before using this estimator.")
 
     def _new_rows(self, X):
-        """New inputs, checked, as the kernel of the fit reads them."""
+        """New inputs, checked, as the kernel of the fit reads them; NotFittedError before a fit."""
+        self._check_fitted()
         return self.kernel_.validate(self._check_X(X, reset=False, kernel=self.kernel_))
 
     @abstractmethod

@@ -72,7 +72,6 @@ class KernelRegressor(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
 
     def _decision(self, X):
         """F of every column, of shape (m, t)."""
-        self._check_fitted()
         X, coef = self._new_rows(X), self.dual_coef_
         f = apply(self.kernel_, X, self.points_, coef[:, None] if coef.ndim == 1 else coef)
         f += self.intercept_

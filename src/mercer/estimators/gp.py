@@ -334,14 +334,12 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     @property
     def hyper_std_(self):
         """{name: standard error of its log}, from the Hessian of the criterion; computed at the first call."""
-        self._check_fitted()
         errors = np.sqrt(self.hyper_cov_.diagonal()).tolist()
         return dict(zip([*self.kernel_.names, "noise"], errors, strict=True))
 
     @property
     def hyper_cov_(self):
         """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
-        self._check_fitted()
         if "_hyper_cov" not in self.__dict__:
             rows = self._with_values()
             criterion = self._as_criterion(rows.row_y)

@@ -321,7 +321,6 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
 
     def _blocks(self, X, size=1024):
         """Yield (rows, k(rows, points)) for blocks of so many new rows."""
-        self._check_fitted()
         X = self._new_rows(X)
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")

@@ -207,7 +207,6 @@ class KernelInterpolator(KernelRegressor):
         -------
         ndarray of shape (m,)
         """
-        self._check_fitted()
         X = self._new_rows(X)
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):

@@ -19,19 +19,8 @@ from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, seed_of
 from mercer.gram import Rows
 from mercer.gram.groundwork import make_trend
+from mercer.inference import stacking
 from mercer.inference.moments import Part
-from mercer.inference.stacking import (
-    Stack,
-    foreseen,
-    given_weights,
-    left_out_moments,
-    log_density_of,
-    moments_of,
-    quantiles_of,
-    scale_weights,
-    scaled,
-    usable,
-)
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
@@ -128,7 +117,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         "lam_": "number",
         "weights_": "float k",
         "scale_weights_": "float k s",
-        "stack": Stack,
+        "stack": stacking.Stack,
         "n_features_in_": ("size d", None),
     }
     state_extras = {"stack": "_stack", "left": "_left"}
@@ -136,7 +125,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
     decomposes = merges_rows = True
     leaves_out = "exact"
     interval_method = "mixture"
-    _stack: Stack
+    _stack: stacking.Stack
 
     def __init__(
         self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
@@ -182,15 +171,15 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
         kernels, lams, words = self._search_kernels(rows, solver, tried) if self._automatic else self._given(rows)
-        parts, words, told = usable(kernels, lams, words, rows, solver)
-        means, stds = left_out_moments(parts, rows)
+        parts, words, told = stacking.usable(kernels, lams, words, rows, solver)
+        means, stds = stacking.left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
         repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
-        self._stack = Stack(parts, self.scale_weights_)
-        self._publish(rows, scaled(means[kept], stds[kept], self.scale_weights_))
+        self._stack = stacking.Stack(parts, self.scale_weights_)
+        self._publish(rows, stacking.scaled(means[kept], stds[kept], self.scale_weights_))
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._choose(n, d, binding=False)[1]
@@ -260,23 +249,23 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
     def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
-            weights = given_weights(self.weights, len(means))
+            weights = stacking.given_weights(self.weights, len(means))
             return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], order
         if len(rows.row_y) < LEAST_ROWS:
-            return given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
+            return stacking.given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
         y, counts = rows.row_y[:, 0], rows.row_weight
         most = int(max(1, min(self.n_models, self._stacking.most_bytes // (8 * rows.n**2 + 1))))
-        weights = scale_weights(y, means, stds, counts).sum(axis=1)
+        weights = stacking.scale_weights(y, means, stds, counts).sum(axis=1)
         kept = np.argsort(-weights, kind="stable")[:most]
         kept = kept[weights[kept] >= min(self._stacking.least_weight, weights.max())]
-        weights = scale_weights(y, means[kept], stds[kept], counts)
+        weights = stacking.scale_weights(y, means[kept], stds[kept], counts)
         return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], kept[order]
 
     def _publish(self, rows, mixture):
         """Set what is known after the fit; ``mixture`` is what is said of each row without it."""
-        density = log_density_of(rows.row_y[:, 0], *mixture)
+        density = stacking.log_density_of(rows.row_y[:, 0], *mixture)
         self.left_out_density_ = float(np.average(density, weights=rows.row_weight))
-        self._left = [rows.to_rows(one) for one in foreseen(rows.row_y[:, 0], *mixture)]
+        self._left = [rows.to_rows(one) for one in stacking.foreseen(rows.row_y[:, 0], *mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
@@ -294,10 +283,6 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         return RowsLeftOut(mean, std=std, rank=rank, ends=None if low is None else np.column_stack([low, high]))
 
     # ---------------------------------------------------------------------- at new inputs
-    def _new_rows(self, X):
-        self._check_fitted()
-        return super()._new_rows(X)
-
     def predict(self, X, return_std=False, return_cov=False, noisy=False):
         """Σₖ wₖ mₖ(x), and on request the standard deviation or the covariance of the mixture.
 
@@ -320,7 +305,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         X = self._new_rows(X)
         if return_cov:
             return self._stack.covariance(X, noisy)
-        return moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
+        return stacking.moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
 
     def decompose(self, X):
         """f = Σ parts + trend: what all kernels have on the same columns is one part, Σₖ wₖ times their means.
@@ -356,7 +341,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         levels : float or array-like
             Between 0 and 1.
         """
-        return quantiles_of(levels, *self.normals(X))
+        return stacking.quantiles_of(levels, *self.normals(X))
 
     def normals(self, X):
         """(means, standard deviations, weights) of the normals that a new y at x is a mixture of.
@@ -405,4 +390,4 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         X : array-like of shape (m, d)
         y : array-like of shape (m,)
         """
-        return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
+        return stacking.log_density_of(np.asarray(y, dtype=float), *self.normals(X))

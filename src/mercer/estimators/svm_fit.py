@@ -179,7 +179,6 @@ class FittedSVR(KernelRegressor):
         -------
         ndarray of shape (m, 2) or (m, 2, t)
         """
-        self._check_fitted()
         f = self.predict(X)
         return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
 

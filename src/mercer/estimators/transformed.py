@@ -8,9 +8,9 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
+from mercer.estimators._fitting import FitReport
 from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
 from mercer.estimators.targets import KINDS, Target
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotEnoughTime
