@@ -1,7 +1,7 @@
 """A Gaussian process classifier: what it is asked, the model of its labels, a prior on its kernel, its exact fit."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
+from mercer.selection import SearchOptions
 from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of
+from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
@@ -111,13 +113,16 @@ class ClassProblem(Problem):
             scale = latent_scale(self.link) if isinstance(self.prior, str) else None
             result = search_class_expressions(self, rows, model.evaluate, order, scale).result().warn()
             return Hyperparameters(result.kernel, None, result, model)
-        options = {"rows": rows.n, "order": order, "starts": self.starts}
-        options |= {"callback": self.report, "random_state": self.seed}
+        options = {
+            "order": order,
+            "seed": self.seed,
+            "options": replace(self.options[SearchOptions], starts=self.starts),
+        }
         found = []
         for i, kernel in enumerate(kernels):
-            prior = kernel_prior(self.prior, kernel, rows, self.link)
-            clock = self.search_clock(1.0 / (len(kernels) - i))
-            found.append(search_latent(kernel, rows.X, model.evaluate, prior=prior, clock=clock, **options))
+            space = SearchSpace(kernel, prior=kernel_prior(self.prior, kernel, rows, self.link))
+            record = Record(self.search_clock(1.0 / (len(kernels) - i)), self.report)
+            found.append(search_latent(space, rows.X, model.evaluate, record=record, **options))
         result = best_of(found).warn()
         return Hyperparameters(result.kernel, None, result, model)
 

@@ -20,9 +20,9 @@ from mercer.gram.landmarks import drawn
 from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
+from mercer.selection import SearchOptions
 from mercer.selection.result import SearchResult
-from mercer.selection.search import search_rows
-from mercer.solvers import Cholesky
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.solvers.plan_landmarks import plan_landmarks, stages
 from mercer.sources import OutOfTime
 from mercer.sources.changed import Without
@@ -203,10 +203,9 @@ def choose_kernel(task, problem, kernels):
         return kernels[0], None
     block = task.source.take(drawn(task.source.n, SUBSET, task.seed + 2))
     rows = Rows(block.X, block.y, block.weight, task.trend, problem.merge)
-    found = search_rows(
-        list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=problem.lam,
-        optimize=problem.optimize, clock=task.clock.part(SEARCHED), random_state=problem.seed,
-    )  # fmt: skip
+    space = SearchSpace(list(kernels) if several else kernels[0], problem.lam, optimize=problem.optimize)
+    record, options = Record(task.clock.part(SEARCHED)), problem.options[SearchOptions]
+    found = search_rows(space, rows, criterion, record=record, seed=problem.seed, options=options)
     kernel, task.lam = found.kernel, found.lam
     if problem.optimize != "lam" and task.source.n > SUBSET:
         kernel = rescale_lengths(task, kernel, rule)

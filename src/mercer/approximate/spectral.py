@@ -16,6 +16,7 @@ from mercer.approximate.process import evidence_of
 from mercer.gram.fourier import INSTALL, TooManyFeatures, has_finufft, load_finufft
 from mercer.inference.fourier import FourierOptions, FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
+from mercer.selection.search import Record
 from mercer.selection.spectral_search import search_spectral
 from mercer.solvers.plan_neighbours import features_within, plan_neighbours
 
@@ -59,11 +60,11 @@ class SpectralFeatures(Approximation):
         more = partial(self._refine, problem)
         return nearby.search(self.near(), replace(problem, on_some=True), more)
 
-    def _refine(self, problem, found, options):
+    def _refine(self, problem, found, space):
         """The `SearchResult` after the evidence of all rows; that of neighbours, with why, where there is none."""
-        options = {"clock": replace(problem, on_some=True).search_clock(), "options": problem.options, **options}
+        record = Record(replace(problem, on_some=True).search_clock(), problem.report)
         eps = self.first_eps(problem.options[FourierOptions])
-        more = search_spectral(found.kernel, problem.rows, found.lam, eps, problem.criterion, **options)
+        more = search_spectral(space, problem.rows, eps, problem.criterion, record=record, options=problem.options)
         if np.isfinite(more.value):
             more.history = [*found.history, *more.history]
             return more

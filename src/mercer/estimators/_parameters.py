@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._clock import Clock
-from mercer._policies import Options
+from mercer._policies import Options, OptionSet
 from mercer.approximate.base import UNASKED, Approximation, is_splitter
 from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators.validation import seed_of
@@ -18,7 +18,7 @@ from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
-from mercer.selection.search import search_rows
+from mercer.selection.search import Record, SearchOptions, search_rows
 from mercer.solvers import Solver
 from mercer.solvers.plan import CAUTION
 
@@ -53,6 +53,7 @@ class KernelParameters:
     trend: Any
     optimize: str
     random_state: Any
+    options: list | tuple
     criterion: Any
     criterion_used: Any
     criteria: tuple
@@ -137,16 +138,15 @@ class KernelParameters:
             f"{', '.join(map(repr, words))}, an object of mercer.selection for one of these{more}, or None."
         )
 
-    def _search(self, kernels, rows, criterion, solver, **options):
+    def _search(self, space, rows, criterion, solver):
         """The `SearchResult` of a criterion on rows, with a warning where it is unsure."""
         if self._clock.limited:  # what the last fit, as the plan predicts it, leaves of the time
             clock = self._clock.part(keep=CAUTION * self.plan_.last)
         else:
             clock = Clock(UNASKED) if self.criterion is None else self._clock
-        options = {"fixed_lam": self.optimize == "kernel", "solver": solver, "clock": clock, **options}
-        options |= {"optimize": "lam" if self.optimize == "lam" else "all"}
-        options |= {"random_state": seed_of(self.random_state)}
-        found = search_rows(kernels, rows, criterion.restrict(rows.used).in_unit(rows.unit), **options)
+        options = {"solver": solver, "record": Record(clock), "seed": seed_of(self.random_state)}
+        options["options"] = OptionSet(self.options)[SearchOptions]
+        found = search_rows(space, rows, criterion.restrict(rows.used).in_unit(rows.unit), **options)
         return found if self.criterion is None else found.warn()
 
 

@@ -11,6 +11,7 @@ from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.search import SearchSpace
 from mercer.solvers.least_squares import predicted, weighted_fit
 from mercer.solvers.plan import choose, plan_features
 
@@ -162,7 +163,9 @@ class BasisRegression(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
         rows = Rows(X, y, w, make_trend(self._given_trend(), X), True, safe_unit(y))
         solver, self.plan_ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = bases if isinstance(self.basis, list | tuple) else bases[0]
-        self.selection_ = self._search(several, rows, rule, solver, lam=float(self.lam) or 1.0)
+        self.selection_ = self._search(
+            SearchSpace(several, float(self.lam) or 1.0, optimize=self.optimize), rows, rule, solver
+        )
         return self.selection_.kernel, min(self.selection_.lam, LARGEST)
 
     def _learnt(self, rows):

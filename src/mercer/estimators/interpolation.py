@@ -14,6 +14,7 @@ from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.search import SearchSpace
 from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
 from mercer.solvers.plan import choose, cores_for, plan_arrays
@@ -181,7 +182,7 @@ class KernelInterpolator(KernelRegressor):
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
         solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.selection_ = self._search(several, rows, rule, solver, lam=lam, fixed_lam=True)
+        self.selection_ = self._search(SearchSpace(several, lam, optimize="kernel"), rows, rule, solver)
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
