@@ -20,7 +20,7 @@ from mercer.selection import NeighbourSearchOptions
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
-from mercer.solvers.plan_neighbours import SUBSET
+from mercer.solvers.plan_approximate import SUBSET
 from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
@@ -36,7 +36,7 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     m = how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, problem.n)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "fourier": fourier}
+    return {"m": m, "learnt": criterion is not None, "fourier": fourier}
 
 
 def search(how, problem, refine_more=None):

@@ -19,8 +19,8 @@ from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold,
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.search import Record, SearchOptions, search_rows
-from mercer.solvers import Solver
-from mercer.solvers.plan import CAUTION
+from mercer.solvers import Sizes, Solver
+from mercer.solvers.plan_class import PlanOptions
 
 POSITIVE, COUNT = Interval(Real, 0, None, closed="neither"), Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -54,6 +54,8 @@ class KernelParameters:
     optimize: str
     random_state: Any
     options: list | tuple
+    memory: float | None
+    time_budget: Any
     criterion: Any
     criterion_used: Any
     criteria: tuple
@@ -138,12 +140,20 @@ class KernelParameters:
             f"{', '.join(map(repr, words))}, an object of mercer.selection for one of these{more}, or None."
         )
 
+    def _sizes(self, n, d=None, **limits):
+        """The `Sizes` of a fit of so many points and columns, with the limits of this estimator where no other is."""
+        own = {"memory": self.memory, "time_budget": self.time_budget, "options": OptionSet(self.options)}
+        return Sizes(n, d, **{**own, **limits})
+
+    def _search_clock(self, seconds=None):
+        """The clock of a search: what the last fit leaves of the time; so many seconds where that is not limited."""
+        if self._clock.limited:
+            return self._clock.part(keep=OptionSet(self.options)[PlanOptions].caution * self.plan_.last)
+        return self._clock if seconds is None else Clock(seconds)
+
     def _search(self, space, rows, criterion, solver):
         """The `SearchResult` of a criterion on rows, with a warning where it is unsure."""
-        if self._clock.limited:  # what the last fit, as the plan predicts it, leaves of the time
-            clock = self._clock.part(keep=CAUTION * self.plan_.last)
-        else:
-            clock = Clock(UNASKED) if self.criterion is None else self._clock
+        clock = self._search_clock(UNASKED if self.criterion is None else None)
         options = {"solver": solver, "record": Record(clock), "seed": seed_of(self.random_state)}
         options["options"] = OptionSet(self.options)[SearchOptions]
         found = search_rows(space, rows, criterion.restrict(rows.used).in_unit(rows.unit), **options)

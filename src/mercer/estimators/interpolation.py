@@ -15,9 +15,10 @@ from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.search import SearchSpace
+from mercer.solvers import choose_solver
 from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
-from mercer.solvers.plan import choose, cores_for, plan_arrays
+from mercer.solvers.plan import plan_arrays
 
 
 class KernelInterpolator(KernelRegressor):
@@ -180,7 +181,7 @@ class KernelInterpolator(KernelRegressor):
         rows = Rows(X, y, None, None, True, safe_unit(y))
         largest = max(float(np.max(kernel.diag(X))) for kernel in kernels)
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
-        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        solver, _ = choose_solver("auto", self._sizes(rows.n, rows.d, time_budget=None), inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
         self.selection_ = self._search(SearchSpace(several, lam, optimize="kernel"), rows, rule, solver)
         return self.selection_.kernel
@@ -189,10 +190,9 @@ class KernelInterpolator(KernelRegressor):
         return self._plan(n, binding=False)
 
     def _plan(self, n, binding=True):
-        options = {"memory": self.memory, "time_budget": self.time_budget, "binding": binding}
-        options["reason"] = "A factor with pivoting finds the rank of K."
-        operations = 1.2 * n**3 * cores_for(n)  # one core finds the pivots one by one, and the diagonal of the inverse
-        return plan_arrays("pivoted cholesky", n, ARRAYS, operations=operations, **options)
+        sizes, reason = self._sizes(n, binding=binding), "A factor with pivoting finds the rank of K."
+        operations = 1.2 * n**3 * sizes.cores  # one core finds the pivots one by one, and the diagonal of the inverse
+        return plan_arrays("pivoted cholesky", sizes, ARRAYS, reason=reason, operations=operations)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from mercer._clock import Clock
 from mercer._machine import check_memory, within
 from mercer._policies import Options, OptionSet
 from mercer._warn import repeat, warn
@@ -26,8 +25,8 @@ from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers import choose
-from mercer.solvers.plan import CAUTION
+from mercer.solvers import choose_solver
+from mercer.solvers.plan_class import PlanOptions
 
 LAST = 3  # times as long as a factor: conditioning on the rows, with what is left out
 
@@ -186,8 +185,8 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
 
     def _choose(self, n, d, binding):
         """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
-        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if self._automatic else None}
-        solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
+        search = n if self._automatic else None
+        solver, plan = choose_solver("cholesky", self._sizes(n, d, binding=binding), inverse=True, search=search)
         factors = self._tried(n, plan.last) if self._automatic else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
@@ -208,9 +207,10 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
         tried = self._stacking.usual(n)
+        caution = OptionSet(self.options)[PlanOptions].caution
         room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
         tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
-        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
+        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * caution * last))
         return int(max(tried, 1.0))
 
     def _given(self, rows):
@@ -228,7 +228,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._clock.part(keep=CAUTION * self.plan_.last) if self._clock.limited else Clock(SECONDS)
+        clock = self._search_clock(SECONDS)
         names = vars(self).get("feature_names_in_")
         options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
         options["names"] = None if names is None else list(names)

@@ -240,5 +240,6 @@ class SVR(PreliminaryModel, FittedSVR):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or self._automatic
-        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
-        return plan_dual(n, hard=self._given()[0], **options)
+        return plan_dual(
+            self._sizes(n, time_budget=None), tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0]
+        )

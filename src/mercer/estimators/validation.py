@@ -9,8 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from mercer.kernels.base import refuse_nat
-from mercer.kernels.inputs import as_named
-from mercer.kernels.objects.tables import is_frame, readable
+from mercer.kernels.inputs import read_by_name
+from mercer.kernels.objects.tables import from_arrow, is_frame
 
 
 class CheckedInputs:
@@ -21,9 +21,9 @@ class CheckedInputs:
 
         In a fit (``reset``) the estimator gets ``n_features_in_`` and ``feature_names_in_``.
         """
-        given, X = X, X if isinstance(X, np.ndarray) else readable(X)
+        given, X = X, X if isinstance(X, np.ndarray) else from_arrow(X)
         if kernel.named_columns():
-            return self._match_columns(as_named(kernel, X), reset)
+            return self._match_columns(read_by_name(kernel, X), reset)
         if kernel.domain == "objects" and not _is_numeric(X):
             if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
                 raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")
