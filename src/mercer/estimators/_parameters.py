@@ -19,6 +19,7 @@ from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold,
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.search import Record, SearchOptions, search_rows
+from mercer.selection.targets import check_units
 from mercer.solvers import Sizes, Solver
 from mercer.solvers.plan_class import PlanOptions
 
@@ -153,6 +154,7 @@ class KernelParameters:
 
     def _search(self, space, rows, criterion, solver):
         """The `SearchResult` of a criterion on rows, with a warning where it is unsure."""
+        check_units(criterion, rows)
         clock = self._search_clock(UNASKED if self.criterion is None else None)
         options = {"solver": solver, "record": Record(clock), "seed": seed_of(self.random_state)}
         options["options"] = OptionSet(self.options)[SearchOptions]

@@ -7,7 +7,7 @@ from mercer._state import check, check_vectors
 from mercer.estimators._parameters import KernelParameters
 from mercer.estimators._protocol import KernelEstimator, over_partitions
 from mercer.gram import apply
-from mercer.gram.groundwork import Trend
+from mercer.gram.trend import Trend
 from mercer.kernels import Kernel
 
 

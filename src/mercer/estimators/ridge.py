@@ -12,8 +12,8 @@ from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._parameters import NOT_NEGATIVE, constraints
 from mercer.estimators.validation import check_weight, shared_noise
 from mercer.gram import Rows, take
-from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import safe_unit
+from mercer.gram.trend import make_trend
 from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.sources import is_source

@@ -16,6 +16,7 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import Rows
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers.plan_iterations import plan_dual
 
 
@@ -182,6 +183,7 @@ class SVR(PreliminaryModel, FittedSVR):
             kernel, C = self._select(X, y, weight, epsilon)
             check_kernel(kernel, rows.X)
         elif self.C is None and self.lam is None and not too_few(rows):  # nothing was asked for
+            warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
             kernel, lam, sigma, found = self._ridge_noise(X, y, weight, self.kernel)
             C, epsilon = 3.0 * sigma / lam, found if self.epsilon is None else epsilon
         else:
