@@ -7,8 +7,8 @@ from mercer.approximate.fitted import conventions
 from mercer.estimators._parameters import NOT_NEGATIVE, KernelParameters, constraints
 from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators.validation import check_weight
-from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
+from mercer.gram.trend import make_trend
 from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.search import SearchSpace

@@ -17,7 +17,7 @@ from mercer.estimators._parameters import COUNT, KernelParameters, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, seed_of
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference import stacking
 from mercer.inference.moments import Part
 from mercer.kernels import Constant, Kernel, as_kernel
