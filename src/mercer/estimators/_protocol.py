@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from mercer import uncertainty
-from mercer._cached import Derived, Unless, cached_property
+from mercer._cached import Computed, Default, cached_property
 from mercer.estimators._fitting import AtomicFit
 from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
@@ -104,10 +104,10 @@ class KernelEstimator(AtomicFit):
     _doc_link_module = "mercer"
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Unless(
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Default(
         None
     )
-    regularization_ = fit_report_ = Unless({})
+    regularization_ = fit_report_ = Default({})
 
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
@@ -244,7 +244,7 @@ class KernelEstimator(AtomicFit):
         norm = norms(TiledGram(self.kernel_, self.points_), coef)
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
-    @Derived
+    @Computed
     def support_(self):
         """The row of each point; of equal rows that are one point the first."""
         point, row = np.unique(self.point_index_, return_index=True)

@@ -48,7 +48,7 @@ class KernelRegressor(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""
         self.kernel_ = kernel
-        self.points_ = kernel.retain(points)
+        self.points_ = kernel.stored_inputs(points)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
 
