@@ -33,7 +33,7 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     m = how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, problem.n)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "waves": fourier}
+    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "fourier": fourier}
 
 
 def search(how, problem, refine_more=None):

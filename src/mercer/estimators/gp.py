@@ -68,7 +68,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time. Else it is `Fourier` in up to three columns, where its
-        waves are not too many, `Neighbours` up to 32 columns, and `Landmarks` beyond.
+        features are not too many and finufft is installed, `Neighbours` up to 32 columns, and `Landmarks` beyond.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -156,7 +156,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     @property
     def interval_method(self):  # type: ignore[override]
-        """What `predict_interval` does: "gaussian"; "calibrated" by neighbours or waves, on rows that were left out."""
+        """What `predict_interval` does: "gaussian", or "calibrated" on rows that were left out."""
         return "calibrated" if self._fitted is not None and self._fitted.calibrated else "gaussian"
 
     @with_progress

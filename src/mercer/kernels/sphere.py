@@ -75,9 +75,9 @@ class Sphere(Moved):
         """Points in space."""
         return self._inside(X)
 
-    def waves(self, d):
+    def matern_parameters(self, d):
         """Those of k in space."""
-        return self.kernel.waves(d)
+        return self.kernel.matern_parameters(d)
 
     def _dx(self, X, Z):
         lat, lon = self._angles(X)

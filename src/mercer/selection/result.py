@@ -50,9 +50,9 @@ class SearchResult:
         The criterion there, on all rows.
     status : str
         "ok"; "at_bound"; "flat"; "constant" (nothing of y is left beside the trend); "time_budget", "stopped" (the best
-        point so far is returned); "edge" (length scales still moved on the last grid of waves); "too_many_waves" (the
-        next grid would have been too large); or the status of the rule where λ alone was chosen on a path. Where no
-        trial could be evaluated there is an error and no result.
+        point so far is returned); "edge" (length scales still moved on the last grid of frequencies);
+        "too_many_features" (the next grid would have been too large); or the status of the rule where λ alone was
+        chosen on a path. Where no trial could be evaluated there is an error and no result.
     message : str
         How the search ended, in words.
     criterion : str
@@ -106,6 +106,8 @@ class SearchResult:
     @classmethod
     def from_state(cls, state):
         """Return the result that had this state."""
+        if state.get("status") == "too_many_waves":  # of files from before features were called so
+            state = {**state, "status": "too_many_features"}
         check(state, FIELDS, "SearchResult")
         self = cls(**state)
         self.candidates = [self if one is None else one for one in state["candidates"]]
@@ -192,7 +194,7 @@ def describe(result, box, names, used, n):
         said.append(f"{why}; the best point so far (from {on} rows) is kept.")
     if result.status == "edge":
         said.append(
-            "length scales still moved at the edge of the last grid of waves: fit again, from the kernel found."
+            "length scales still moved at the edge of the last grid of frequencies: fit again, from the kernel found."
         )
     said += _bounds(result, box, list(names))
     if result.flat:

@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from mercer.gram import take
 from mercer.kernels import parse_kernel
+from mercer.kernels.formula import error_of, steps_of
 from mercer.kernels.parse import kernel_classes
 from mercer.kernels.slopes import differences
-from mercer.kernels.visit import walk
+from mercer.kernels.visit import SelfDescription, walk
 from mercer.testing._require import close, require
 
 MOST_INPUTS = 30  # of those given: every check is a handful of small matrices
@@ -27,8 +28,8 @@ def check_kernel(kernel, X=None, *, random_state=0):
     ``k(X)`` is ``k(X, X)``; equal inputs are treated equally; inputs are left alone; the gradient agrees with
     differences in log θ, by tiles too; ``theta``, ``theta_bounds``, ``names``, ``with_theta`` and ``fixed`` fit
     together; copies are equal and give the same numbers; ``repr`` reads back as an equal kernel. On rows of floats
-    also: translation (by 1e8 too) for stationary kernels, scale for radial ones, float32, and the derivative with
-    respect to x.
+    also: translation (by 1e8 too) for stationary kernels, scale for radial ones, float32, the derivative with
+    respect to x, and the formula for a page.
 
     A kernel that holds a function without a name (a lambda) is not asked for its ``repr``, and one that holds a
     function or has a class that another process could not import is not sent there.
@@ -283,11 +284,21 @@ def _input_gradient(kernel, X, rng):
     close(kernel.dx_diag(X), expected, kernel, "dx_diag: ∂k(x, x)/∂x differs from differences", 1e-6, size)
 
 
+def _formula(kernel, X, rng):
+    """A formula that the class writes for a page can be written down as steps, which give the values of the kernel."""
+    steps, own = steps_of(kernel, X.shape[1]), "formula" in vars(type(kernel))
+    if steps is None:  # a composition has none where one of its parts has none
+        require(not own or kernel.parts, kernel, "formula: a page evaluates arithmetic and functions of NumPy only")
+    elif type(kernel).formula is not SelfDescription.formula:
+        off = error_of(steps, kernel, X[:5])
+        require(not off > 1e-8, kernel, f"formula: its values differ from k; off by {off:.3g} of the largest")
+
+
 ALWAYS = (
     _shape_and_symmetry, _positive_semidefinite, _diagonal, _tiles, _same_on_both_sides, _leaves_inputs_alone,
     _theta, _gradient, _gradient_of_tiles, _copies, _text,
 )  # fmt: skip
-ON_ROWS = (_translation, _scale, _float32, _input_gradient)
+ON_ROWS = (_translation, _scale, _float32, _input_gradient, _formula)
 
 
 # ---------------------------------------------------------------------- helpers
