@@ -10,6 +10,7 @@ from mercer._warn import warn
 from mercer.approximate.base import Hyperparameters, Problem, is_splitter
 from mercer.approximate.fitted import Fitted, conventions, expansion
 from mercer.approximate.lam_path import choose_column_lam
+from mercer.dual import WorkingSetOptions
 from mercer.dual.columns import LossColumns
 from mercer.exceptions import NumericalWarning
 from mercer.gram import take
@@ -60,6 +61,7 @@ class MachineProblem(Problem):
         """`LossColumns`: the problem of each column of some rows."""
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "solver": self.solver}
         options |= {"joint": self.joint, "stored": stored, "intercept": self.trend is not None}
+        options["options"] = self.options[WorkingSetOptions]
         return LossColumns(self.loss, self.loss.check_target(Y), weight, **options)
 
     def search_exactly(self):

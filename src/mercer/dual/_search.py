@@ -167,7 +167,7 @@ class DualSearch:
         """Whether the rounds since the last Newton step have cost as much as one, and the free rows have settled."""
         n = len(self.a)
         near = max(30.0 * self.tol, 0.05 * float(np.std(self.qp.target)))
-        if violation > near or self.churn > self.options.changes:
+        if not self.options.newton or violation > near or self.churn > self.options.changes:
             return False
         cost, wait = self._newton_cost(), np.clip(0.1 * violation / self.tol, 0.2, 4.0)
         return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, 512))

@@ -110,14 +110,12 @@ class LossColumns:
             likelihood = LossLikelihood(loss, y, c)
             found = solve_smooth(K, likelihood, intercept=self.intercept, tol=self.tol, max_iter=most, **options)
             if not (loss.boxed and found.status in ("max_iter", "stalled") and most == patience):
-                return _to_to_column(K, found, found.f, lam, self._risk(loss, y))
+                return _to_column(K, found, found.f, lam, self._risk(loss, y))
             start = found.alpha, found.b
         unit = 1.0 if loss.classification else unit_of_residuals(y, self.weight)  # in which ``tol`` is given
         before, start = found, None if start is None else start[0]
         options = {"limits": DualLimits(time_budget=clock.budget, memory=self.memory), "options": self.options}
-        found = solve_dual(
-            K, loss.dual(y, c), intercept=self.intercept, tol=self.tol * unit, start=start, **options
-        )
+        found = solve_dual(K, loss.dual(y, c), intercept=self.intercept, tol=self.tol * unit, start=start, **options)
         product = found.info.get("product")  # Kα in float64, where the solver has it anyway
         f = (K @ found.alpha if product is None else product) + found.b
         info = {"solver": "working_set"} | ({} if before is None else {"newton_steps_before": before.iterations})

@@ -163,7 +163,7 @@ class _SmoothLoss(Certified):
 
     def _direction(self):
         self.factored += 1
-        return self.system.direction(self, self.floor if self.violated > 0.05 else 0.0)  # near the end, its own curvature
+        return self.system.direction(self, self.floor if self.violated > 0.05 else 0.0)
 
     def _verdict(self):
         verdict = super()._verdict()
