@@ -9,6 +9,7 @@ from sklearn.svm import NuSVR
 from dual.interior_point_reference import interior_point
 from mercer import _native
 from mercer._native import plain
+from mercer._policies import OptionSet
 from mercer.dual import DualLimits, WorkingSetOptions
 from mercer.dual._nu import NuSearch
 from mercer.dual.working_set import solve_dual
@@ -43,7 +44,7 @@ def choose(monkeypatch):
     def set_way(way):
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
-        return WorkingSetOptions() if way == "interior" else WorkingSetOptions(interior=np.inf)
+        return OptionSet(WorkingSetOptions()) if way == "interior" else OptionSet(WorkingSetOptions(interior=np.inf))
 
     return set_way
 

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.interior_point_reference import interior_point
 from mercer import SVR, _native, _threads
 from mercer._native import plain
+from mercer._policies import OptionSet
 from mercer.dual import DualLimits, WorkingSetOptions, _store, options
 from mercer.dual._active_set import newton_step
 from mercer.dual._interior import interior_start
@@ -16,6 +17,7 @@ from mercer.dual._quadratic import QuadraticProgramme
 from mercer.dual.working_set import hold, solve_dual
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian, Linear, Matern32
+from mercer.solvers import StorageOptions
 
 Dual = namedtuple("Dual", "target epsilon ridge lower upper")
 
@@ -142,7 +144,7 @@ def test_rows_beyond_one_block_are_solved_by_blocks_whatever_holds_the_matrix(st
 def test_float32_is_refined_in_float64(rng):
     X, y = data(rng, 300)
     K = TiledGram(Gaussian(1.0), X)
-    found = solve_dual(K, tube(y, 100.0, 0.01), intercept=True, options=WorkingSetOptions(double=100))
+    found = solve_dual(K, tube(y, 100.0, 0.01), intercept=True, options=OptionSet(StorageOptions(float64_up_to=100)))
     assert "float32" in found.info["gram"]
     g = K @ found.alpha
     assert_allclose(found.info["product"], g, rtol=1e-12, atol=1e-12)
@@ -168,7 +170,7 @@ def test_every_way_alone_gives_the_same_answer(name, way, intercept, rng, monkey
     assert expected.status == "converged" and expected.info["interior_steps"] == 0
     monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
     blocks = {"whole": 0, "block": (48, 48)} if way == "blocks" else {}
-    options = WorkingSetOptions(newton=False, interior=np.inf, **blocks)
+    options = OptionSet(WorkingSetOptions(newton=False, interior=np.inf, **blocks))
     found = solve_dual(K, dual, intercept=intercept, tol=1e-6, options=options)
     assert found.status == "converged" and found.info["newton_steps"] == 0
     assert_allclose(found.objective, expected.objective, rtol=1e-6)
@@ -183,7 +185,7 @@ def test_a_matrix_of_low_rank_asks_for_an_interior_point(name, intercept, rng):
     K, dual = X @ X.T, PROBLEMS[name](y, rng)
     dual = dual._replace(lower=1000.0 * dual.lower, upper=1000.0 * dual.upper, ridge=0.001 * dual.ridge)
     found = solve_dual(
-        TiledGram(Linear(), X), dual, intercept=intercept, tol=1e-6, options=WorkingSetOptions(interior=0)
+        TiledGram(Linear(), X), dual, intercept=intercept, tol=1e-6, options=OptionSet(WorkingSetOptions(interior=0))
     )
     assert found.status == "converged" and found.violation <= 1e-6
     assert found.gap <= 1e-6 * abs(found.primal)

@@ -315,9 +315,9 @@ def test_every_target_has_its_share_of_the_time(monkeypatch):
     """The first target had all of it."""
     budgets, plain = [], svm_fit.fit_target
 
-    def fit_target(*arguments, clock, **options):
-        budgets.append(clock.left)
-        return plain(*arguments, clock=clock, **options)
+    def fit_target(*arguments, limits, **options):
+        budgets.append(limits.time_budget)
+        return plain(*arguments, limits=limits, **options)
 
     monkeypatch.setattr("mercer.estimators.svm.fit_target", fit_target)
     X = np.random.default_rng(0).standard_normal((30, 2))

@@ -20,8 +20,9 @@ from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
+from mercer.selection.search import SearchSpace
 from mercer.selection.spectral_search import SpectralSearchOptions, search_spectral
-from mercer.solvers import Cholesky, Span
+from mercer.solvers import Cholesky, PlanOptions, Span
 from mercer.solvers.toeplitz import Convolution, FactoredToeplitz, IteratedToeplitz, ToeplitzOptions, lanczos
 
 
@@ -185,15 +186,13 @@ def test_what_features_leave_of_a_trend_is_right_though_an_iteration_ends_early(
 def test_search_by_the_evidence_of_all_rows(rng):
     X = rng.uniform(0, 6, (250, 1))
     y = np.sin(2 * X) + 0.1 * rng.standard_normal((250, 1))
-    rows, kernel, names = Rows(X, y), 1.0 * Gaussian(3.0), ["scale", "length_scale", "lam"]
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    found = search_spectral(kernel, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    rows = Rows(X, y)
+    found = search_spectral(SearchSpace(1.0 * Gaussian(3.0), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
     exact = GaussianProcessRegressor(1.0 * Gaussian(1.0), trend=None, prior=None, starts=1).fit(X, y)
     there = exact.log_marginal_likelihood(np.append(found.kernel.theta, np.log(found.lam)))
     assert exact.log_marginal_likelihood_value_ - 0.2 < there == pytest.approx(-found.value * 250, abs=1e-3)
     assert found.lam == pytest.approx(exact.lam_, rel=0.05) and found.status == "ok"
-    rough = 1.0 * Exponential(0.01)
-    refused = search_spectral(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    refused = search_spectral(SearchSpace(1.0 * Exponential(0.01), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
     assert refused.status == "too_many_features" and np.isnan(refused.value)
 
 
@@ -214,20 +213,15 @@ def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
     assert mercer.plan(model.frozen(), X, y) == model.frozen().fit(X, y).plan_
 
 
-@pytest.fixture
-def few_rows_are_many(monkeypatch):
-    """From a hundred rows on "auto" looks for something faster than the exact fit."""
-    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
+FEW = PlanOptions(exact_below=100, exact_seconds=1e-9)  # from 100 rows on "auto" looks for something faster
 
 
-def test_auto_takes_features_where_they_are_not_too_many(rng, few_rows_are_many):
+def test_auto_takes_features_where_they_are_not_too_many(rng):
     X = rng.uniform(0, 6, (400, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(400)
 
     def fitted(kernel, d=2):
-        model = GaussianProcessRegressor(kernel, 0.01, criterion=None)
+        model = GaussianProcessRegressor(kernel, 0.01, criterion=None, options=FEW)
         assert mercer.plan(model, X[:, :d]).gram == "fourier"
         return model.fit(X[:, :d], y)
 
@@ -241,7 +235,7 @@ def test_auto_takes_features_where_they_are_not_too_many(rng, few_rows_are_many)
     grown = rough.update(X[:5] + 0.01, y[:5])
     assert grown.fit_report_["approximation"]["kind"] == "neighbours"
     for kernel in (Linear(), Gaussian(1.0) + Linear()):
-        assert mercer.plan(GaussianProcessRegressor(kernel), X).gram == "neighbours"
+        assert mercer.plan(GaussianProcessRegressor(kernel, options=FEW), X).gram == "neighbours"
     assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=2).gram == "fourier"
     assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=4).gram == "neighbours"
 
@@ -267,11 +261,11 @@ def test_what_has_no_fourier_features(rng):
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
 
 
-def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch, few_rows_are_many):
+def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch):
     monkeypatch.setitem(sys.modules, "finufft", None)
     monkeypatch.setattr("mercer.approximate.spectral.has_finufft", lambda: False)
     X = rng.uniform(0, 6, (400, 2))
-    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None)
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, options=FEW)
     for refused in (model.set_params(approximation=Fourier()).fit, lambda X, y: mercer.plan(model, X)):
         with pytest.raises(ImportError, match="fourier"):
             refused(X, X[:, 0])
@@ -394,11 +388,9 @@ def test_what_fourier_cannot_be(rng):
 def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    found = search_spectral(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
-    options["options"] = OptionSet([SpectralSearchOptions(grids=1)])
-    cut = search_spectral(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
+    space = SearchSpace(1.0 * Matern32(1.0), 0.1, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Evidence())
+    cut = search_spectral(space, rows, 1e-4, Evidence(), options=OptionSet([SpectralSearchOptions(grids=1)]))
     assert found.status == "ok" and cut.status == "edge" and "last grid" in cut.message
 
 
@@ -415,35 +407,32 @@ class Rugged(Evidence):
 def test_a_search_ends_where_probes_differ_by_more_than_there_is_to_gain(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    options["options"] = OptionSet([ToeplitzOptions(factored_up_to=0, strong=1000)])  # however few, they are probed
-    found = search_spectral(1.0 * Matern32(2.0), rows, 0.012, 1e-4, Rugged(), **options)
+    options = OptionSet([ToeplitzOptions(factored_up_to=0, strong=1000)])  # however few, they are probed
+    space = SearchSpace(1.0 * Matern32(2.0), 0.012, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Rugged(), options=options)
     assert found.evaluations < 60 and 0.005 < found.lam < 0.02  # without patience, more than twice as many
 
 
 def test_a_search_that_needs_too_many_features_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(2 * X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
     start = 1.0 * Gaussian(2.0)
-    found = search_spectral(start, rows, 0.1, 1e-4, Evidence(), **options)
+    space = SearchSpace(start, 0.1, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Evidence())
     first = FourierFeatures(start, *bounding_box(start, rows, 0.1), 1e-4, reach=SpectralSearchOptions.reach).count
-    options["options"] = OptionSet([SpectralSearchOptions(most=first)])  # the first grid, and no finer one
-    cut = search_spectral(start, rows, 0.1, 1e-4, Evidence(), **options)
+    only_first = OptionSet([SpectralSearchOptions(most=first)])  # the first grid, and no finer one
+    cut = search_spectral(space, rows, 1e-4, Evidence(), options=only_first)
     assert found.status == "ok" and cut.status == "too_many_features" and found.value < cut.value < np.inf
     assert "best point so far" in cut.message and f"{first} are allowed. Use a larger eps" in cut.message
-    options["options"] = OptionSet([SpectralSearchOptions(most=10)])
-    none = search_spectral(start, rows, 0.1, 1e-4, Evidence(), **options)
+    none = search_spectral(space, rows, 1e-4, Evidence(), options=OptionSet([SpectralSearchOptions(most=10)]))
     assert none.status == "too_many_features" and "was not climbed" in none.message
     assert np.isnan(none.value) and none.kernel == start and none.evaluations == 0
 
 
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
-def test_a_fit_whose_search_had_too_many_features(rng, how, few_rows_are_many):
+def test_a_fit_whose_search_had_too_many_features(rng, how):
     X = rng.uniform(0, 10, (1100, 1))  # more than the search on some rows takes
-    options = [SpectralSearchOptions(most=10)]
+    options = [SpectralSearchOptions(most=10), FEW]
     model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1, options=options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from check_assertions import assert_passes
 from mercer import KernelRidge, _native
+from mercer._policies import OptionSet
 from mercer.dual import WorkingSetOptions, _store
 from mercer.dual.working_set import solve_dual
 from mercer.gram import DenseGram, ScaledGram, TiledGram, apply
@@ -175,7 +176,7 @@ def test_the_working_set_solver_computes_its_values(cls, rng):
     X = rng.uniform(-2.0, 2.0, (300, 2))
     y, n, kernel = np.sin(2.0 * X[:, 0]) * X[:, 1], 300, cls(0.8)
     dual = EpsilonInsensitive(0.05).dual(y, 5.0)
-    found = solve_dual(TiledGram(kernel, X), dual, intercept=True, options=WorkingSetOptions(whole=50))
+    found = solve_dual(TiledGram(kernel, X), dual, intercept=True, options=OptionSet(WorkingSetOptions(whole=50)))
     plain = solve_dual(DenseGram.from_matrix(kernel(X)), dual, intercept=True)
     assert found.info["gram"].startswith("float32, evaluated" if cls is Gaussian else "float")
     assert found.objective == pytest.approx(plain.objective, rel=1e-4)

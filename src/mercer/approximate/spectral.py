@@ -16,8 +16,9 @@ from mercer.approximate.process import evidence_of
 from mercer.gram.fourier import INSTALL, TooManyFeatures, has_finufft, load_finufft
 from mercer.inference.fourier import FourierOptions, FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
+from mercer.selection.search import Record
 from mercer.selection.spectral_search import search_spectral
-from mercer.solvers.plan_neighbours import features_within, plan_neighbours
+from mercer.solvers.plan_approximate import features_within, plan_neighbours
 
 
 class SpectralFeatures(Approximation):
@@ -51,19 +52,18 @@ class SpectralFeatures(Approximation):
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         options = nearby.plan_options(self.near(), problem, fourier=True)
-        options |= {"most": self.near().most, "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.near().first, **options)
+        return plan_neighbours(problem.sizes(), self.near().first, most=self.near().most, why=why, **options)
 
     def search(self, problem):
         """See `Approximation.search`: by neighbours, then by the evidence of all rows."""
         more = partial(self._refine, problem)
         return nearby.search(self.near(), replace(problem, on_some=True), more)
 
-    def _refine(self, problem, found, options):
+    def _refine(self, problem, found, space):
         """The `SearchResult` after the evidence of all rows; that of neighbours, with why, where there is none."""
-        options = {"clock": replace(problem, on_some=True).search_clock(), "options": problem.options, **options}
+        record = Record(replace(problem, on_some=True).search_clock(), problem.report)
         eps = self.first_eps(problem.options[FourierOptions])
-        more = search_spectral(found.kernel, problem.rows, found.lam, eps, problem.criterion, **options)
+        more = search_spectral(space, problem.rows, eps, problem.criterion, record=record, options=problem.options)
         if np.isfinite(more.value):
             more.history = [*found.history, *more.history]
             return more

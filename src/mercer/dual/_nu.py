@@ -10,6 +10,7 @@ import numpy as np
 from mercer.dual._interior import interior_start
 from mercer.dual._search import MANY, SOME, DualSearch
 from mercer.dual._store import Stored
+from mercer.solvers.plan_class import StorageOptions
 
 SUM = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε
@@ -98,7 +99,7 @@ class NuSearch:
         search.qp = search.qp.with_epsilon(search.qp.best_epsilon(search.a, search.g) or eps)
         kept = search.a.copy(), search.g.copy(), search.qp, self.violation()
         search.moves_epsilon = True
-        search.newton(search.fine, SOME if len(search.a) > search.options.double else MANY, patient=True)
+        search.newton(search.fine, SOME if len(search.a) > StorageOptions.float64_up_to else MANY, patient=True)
         search.moves_epsilon, found = False, float(search.qp.epsilon[0])
         if self.violation() > kept[3]:
             search.a[:], search.g[:], search.qp = kept[:3]

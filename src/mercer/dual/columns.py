@@ -9,12 +9,14 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._machine import check_memory
+from mercer._policies import OptionSet
 from mercer.dual.newton import LossLikelihood, solve_smooth, step_solver
-from mercer.dual.options import DualLimits, WorkingSetOptions
+from mercer.dual.options import DualLimits
 from mercer.dual.softmax import refuse_beyond_memory, solve_softmax
 from mercer.dual.working_set import solve_dual
 from mercer.gram import DenseGram, TiledGram
 from mercer.inference.softmax import Softmax
+from mercer.solvers.plan_class import Sizes
 
 
 class Column(NamedTuple):
@@ -45,14 +47,14 @@ class LossColumns:
         Whether K is kept, as the plan says.
     solver
         That of Newton's steps.
-    options : WorkingSetOptions
+    options : OptionSet
     **common
         ``intercept``, ``tol``, ``max_iter`` and ``memory``, as of `solve_smooth` and `solve_dual`.
     """
 
     def __init__(
         self, loss, Y, weight, *, joint=False, intercept=True, tol=1e-6, max_iter=100, solver="auto", memory=None,
-        stored=True, options=WorkingSetOptions(),
+        stored=True, options=OptionSet(),
     ):  # fmt: skip
         losses = loss.split()
         if len(losses) > 1 and Y.shape[1] > 1:
@@ -69,6 +71,17 @@ class LossColumns:
         """The number of rows."""
         return len(self.weight)
 
+    @property
+    def quadratic(self):
+        """Whether the loss is a square, so that a target in another unit asks for the same λ."""
+        y = np.array([1e-3, 1.0, 1e3])
+        return np.allclose(self.loss.value(y, 0.0 * y) / y**2, self.loss.value(y, 0.0 * y)[1])
+
+    @property
+    def sizes(self):
+        """What the rules of a plan are asked with."""
+        return Sizes(self.n, memory=self.memory, options=self.options)
+
     def take(self, index):
         """Return the same for some of the rows."""
         names = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored", "options")
@@ -80,7 +93,7 @@ class LossColumns:
         if self.joint:
             refuse_beyond_memory(self.n, self.Y.shape[1], self.memory)
         elif any(loss.smooth for loss, _ in self.pairs):
-            solver = step_solver(self.solver, self.n, self.memory)
+            solver = step_solver(self.solver, self.sizes)
             check_memory(solver.memory(self.n), f"{type(solver).__name__} for n = {self.n}", self.memory)
 
     def gram(self, kernel, X):
@@ -107,6 +120,7 @@ class LossColumns:
         if loss.smooth:
             most = min(self.max_iter, patience) if loss.boxed else self.max_iter
             options = {"solver": self.solver, "start": start, "time_budget": clock.budget, "memory": self.memory}
+            options["options"] = self.options
             likelihood = LossLikelihood(loss, y, c)
             found = solve_smooth(K, likelihood, intercept=self.intercept, tol=self.tol, max_iter=most, **options)
             if not (loss.boxed and found.status in ("max_iter", "stalled") and most == patience):
@@ -138,13 +152,13 @@ class LossColumns:
             columns.append(one if j == 0 else one._replace(gap=0.0, objective=0.0))
         return columns
 
-    def mean_loss(self, F):
-        """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns; of a softmax its own loss."""
+    def mean_loss(self, F, scale=None):
+        """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns, each over its scale; of a softmax its own loss."""
         total = self.weight.sum()
         if self.joint:
             return -float(Softmax(np.argmax(self.Y, axis=1), F.shape[1], self.weight).value(F) / total)
         values = [self.weight @ loss.value(y, F[:, j]) / total for j, (loss, y) in enumerate(self.pairs)]
-        return float(np.mean(values))
+        return float(np.mean(values if scale is None else values / scale))
 
 
 def rounding(K, alpha):

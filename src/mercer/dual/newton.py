@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer import _machine
-from mercer._clock import FOREVER, Clock
+from mercer._clock import Clock
+from mercer._policies import OptionSet
 from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
-from mercer.solvers.plan_iterations import KEPT, factors_steps
+from mercer.solvers.plan_class import Sizes, StorageOptions
+from mercer.solvers.plan_iterations import factors_steps
 
 DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
 REPORTED = ("condition", "jitter", "rank", "residual")
@@ -49,11 +51,12 @@ def solve_smooth(K, likelihood, *, intercept=True, tol=1e-6, max_iter=100, time_
 
     ``tol`` bounds max|α + cL′(f)|/max|cL′(f)|; with a factor one more step follows, and the error is about its square.
     The budget is looked at between steps, and between products of conjugate gradients. ``start`` is (α, b) of a problem
-    near by. Options are ``solver`` ("auto", a name or a `Solver`), ``memory``, and ``callback``, which is called with
-    (iteration, violation).
+    near by. Options are ``solver`` ("auto", a name or a `Solver`), ``memory``, ``options`` (an `OptionSet`), and
+    ``callback``, which is called with (iteration, violation).
     """
     clock = Clock(time_budget)
-    system = _System(K, options.get("solver"), options.get("memory"), clock)
+    sizes = Sizes(K.n, memory=options.get("memory"), options=options.get("options", OptionSet()))
+    system = _System(K, options.get("solver"), sizes, clock)
     way = _SmoothLoss(K, likelihood, start, system, intercept, tol)
     return way.run(max_iter, clock, options.get("callback"))
 
@@ -185,18 +188,18 @@ class _SmoothLoss(Certified):
         return True
 
 
-def step_solver(solver, n, memory=None):
+def step_solver(solver, sizes):
     """The solver of Newton's steps: the one that is given, or of "auto" a factor where that is quick and fits."""
     if solver is None or (isinstance(solver, str) and solver == "auto"):
-        solver = "cholesky" if factors_steps(n, memory) else "cg"
+        solver = "cholesky" if factors_steps(sizes) else "cg"
     return SOLVERS[solver]() if isinstance(solver, str) else solver
 
 
 class _System:
     """The linear system of a step: a factor of the rows that are curved, or conjugate gradients on all rows."""
 
-    def __init__(self, K, solver=None, memory=None, clock=FOREVER):
-        self.K, self.memory, self.solver = K, memory, step_solver(solver, K.n, memory).until(clock)
+    def __init__(self, K, solver, sizes, clock):
+        self.K, self.sizes, self.solver = K, sizes, step_solver(solver, sizes).until(clock)
         self.exact, self.tol = not self.solver.iterative, 0.03
         self.info = {"solver": type(self.solver).__name__.lower(), "products": 0}
         self._fast = self._shared = None
@@ -250,16 +253,17 @@ class _System:
         """K in memory where it fits: float64 for a factor, float32 for the products of an inexact direction."""
         if self._fast is None:
             dtype, spare = (np.float64, 1) if self.exact else (np.float32, 0)
-            self._fast = store(self.K, dtype, self.memory, spare)
+            self._fast = store(self.K, dtype, self.sizes.memory, spare, self.sizes.options)
         return self._fast
 
 
-def store(K, dtype, memory=None, spare=0):
+def store(K, dtype, memory=None, spare=0, options=OptionSet()):
     """K as a stored matrix, when it and ``spare`` more of its size fit in memory; K itself otherwise."""
     if K.matrix is not None:
         return K
     need, room = (1 + spare) * np.dtype(dtype).itemsize * float(K.n) ** 2, _machine.within(memory).bytes
-    return K if room is not None and need > KEPT * room else DenseGram.from_matrix(K.dense(dtype))
+    fits = room is None or need <= options[StorageOptions].stored_share * room
+    return DenseGram.from_matrix(K.dense(dtype)) if fits else K
 
 
 def _scatter(n, index, values):

@@ -8,8 +8,7 @@ import numpy as np
 
 from mercer._policies import Options
 from mercer._threads import threads
-from mercer.solvers.plan_iterations import EXACT
-from mercer.solvers.speed import rates
+from mercer.solvers.plan_class import rates
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class WorkingSetOptions(Options):
     whole: int = 1500  # rows up to which all rows are one block, on one thread, and K is stored whatever the kernel
     block: tuple = (512, 3072)  # least and most rows of a block: in between it has twice as many as are free
     steps: int = 20  # of two variables each, that a block may take for each of its rows
-    double: int = EXACT  # rows up to which K is stored in float64, whatever the tolerance
     newton: bool = True  # whether Newton's steps on the free rows finish what the rounds have found
     changes: float = 0.04  # share of a block's free rows that may have changed in a round before a Newton step
     interior: float = 100.0  # times n²: work of rounds before an interior point, if the rank of K is low; inf is never

@@ -13,13 +13,14 @@ import numpy as np
 
 from mercer import _native, _threads
 from mercer._machine import gigabytes, within
+from mercer._policies import OptionSet
 from mercer.dual._nu import NuSearch
 from mercer.dual._quadratic import QuadraticProgramme
 from mercer.dual._search import DualSearch
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual.options import DualLimits, Effort, WorkingSetOptions
 from mercer.gram import DenseGram
-from mercer.solvers.plan_iterations import FINE, SHARE
+from mercer.solvers.plan_class import StorageOptions
 from mercer.solvers.small import threads_for
 
 PAYS = 12_000  # rows up to which storing it for several solutions pays, however quick the kernel is
@@ -46,7 +47,7 @@ class DualSolution(NamedTuple):
 
 
 def solve_dual(
-    K, dual, *, intercept=False, nu=None, tol=1e-3, start=None, limits=DualLimits(), options=WorkingSetOptions()
+    K, dual, *, intercept=False, nu=None, tol=1e-3, start=None, limits=DualLimits(), options=OptionSet()
 ):  # fmt: skip
     """min ½αᵀKα + Σᵢ hᵢ(αᵢ),  hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa²,  lᵢ <= a <= uᵢ  [Σα = 0, with an intercept].
 
@@ -56,8 +57,9 @@ def solve_dual(
 
     ``tol`` is libsvm's maximal KKT violation: the largest slope that falls minus the smallest that grows; without an
     intercept the largest slope of the wrong sign. ``start`` is α, which is moved into the box and onto Σα = 0, or
-    (α, Kα) with the product in float64: if that is a solution, nothing else is evaluated. Unless ``options.exact``,
-    violation and gap are those that the stored K says, and a second call from (α, Kα) makes them certain.
+    (α, Kα) with the product in float64: if that is a solution, nothing else is evaluated. With
+    `WorkingSetOptions(exact=False)` violation and gap are those of the stored K, and a second call from (α, Kα) makes
+    them certain.
     """
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol}.")
@@ -72,12 +74,13 @@ def solve_dual(
         violation = qp.violation(*qp.slopes(a, g))
         if violation <= tol:
             return _solution(qp, a, g, violation, "converged", budget, {"gram": "not needed"})
-    few = K.n <= options.whole
+    working_set = options[WorkingSetOptions]
+    few = K.n <= working_set.whole
     with _threads.one_thread() if few else _threads.waiting_threads(), _threads.ALONE if few else threads_for(K.n):
-        store, stored = _store(K, _is_fine(K, tol, qp), limits.memory, options)
+        store, stored = _store(K, _is_fine(K, tol, options, qp), limits.memory, options)
         g = qp.ridge * a - qp.target
         store.add(np.arange(K.n), a, g)
-        search = DualSearch(store, qp, a, g, tol, budget, options, K, total)
+        search = DualSearch(store, qp, a, g, tol, budget, working_set, K, total)
         way = search if total is None else NuSearch(search, total)
         status, violation, refined = _run_and_refine(K, way, search)
     qp = search.qp
@@ -127,22 +130,22 @@ def _total_weight(qp, nu):
     return nu * float(qp.upper.sum())
 
 
-def hold(K, tol=1e-3, memory=None, options=WorkingSetOptions()):
+def hold(K, tol=1e-3, memory=None, options=OptionSet()):
     """K evaluated and stored once, for several calls of `solve_dual`; K itself where it does not fit."""
-    fine = _is_fine(K, tol)
+    fine = _is_fine(K, tol, options)
     dtype = _dtype(K.n, fine, memory, options)
     if dtype is None or K.matrix is not None or (_is_quick(K, fine, options) and K.n > PAYS):
         return K
     return DenseGram.from_matrix(dense(K, dtype), K)
 
 
-def _is_fine(K, tol, qp=None):
+def _is_fine(K, tol, options, qp=None):
     """Whether float32 is not enough for K: a fine tolerance, or coefficients that make a rounding larger than it.
 
     The gradient is a sum of n terms αⱼ k(xᵢ, xⱼ), each rounded: an error of about √n max|α| max k(x, x) · 6e-8.
     """
-    if tol < FINE or qp is None:
-        return tol < FINE
+    if tol < options[StorageOptions].float64_below or qp is None:
+        return tol < options[StorageOptions].float64_below
     box = np.maximum(qp.upper, -qp.lower)
     largest = float(np.max(box[np.isfinite(box)], initial=0.0)) * float(np.max(K.diag()))
     return np.sqrt(K.n) * largest * np.finfo(np.float32).eps / 2.0 > tol
@@ -150,7 +153,7 @@ def _is_fine(K, tol, qp=None):
 
 def _store(K, fine, memory, options):
     """(rows of K, words about them): stored as the tolerance asks, or a cache where that does not fit."""
-    n, largest = K.n, options.block[1]
+    n, largest = K.n, options[WorkingSetOptions].block[1]
     if K.matrix is not None and K.matrix.flags.c_contiguous and K.matrix.flags.writeable:
         return Stored(K.matrix), f"{K.matrix.dtype.name}, stored before"
     dtype = _dtype(n, fine, memory, options)
@@ -159,21 +162,22 @@ def _store(K, fine, memory, options):
     if dtype is not None:
         M = dense(K, dtype)
         return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
-    room = SHARE * within(memory).bytes
+    room = options[StorageOptions].dual_share * within(memory).bytes
     capacity = int(min(n, max((room - 4.0 * largest**2) / (4.0 * n), 64)))
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
 
 def _is_quick(K, fine, options):
     """Whether the values of K are faster to compute than to store and read."""
-    return K.quick and K.n > options.whole and not fine and _native.COMPILED
+    return K.quick and K.n > options[WorkingSetOptions].whole and not fine and _native.COMPILED
 
 
 def _dtype(n, fine, memory, options):
     """The precision of a stored K: float64 for few rows or where it must be fine, else float32; None if too large."""
     free = within(memory).bytes if 8.0 * n * n > 2**25 or memory is not None else None
-    room = np.inf if free is None else SHARE * free
-    for dtype, wanted in ((np.float64, fine or n <= options.double), (np.float32, True)):
-        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, options.block[1]) ** 2) <= room:
+    storage, block = options[StorageOptions], options[WorkingSetOptions].block[1]
+    room = np.inf if free is None else storage.dual_share * free
+    for dtype, wanted in ((np.float64, fine or n <= storage.float64_up_to), (np.float32, True)):
+        if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, block) ** 2) <= room:
             return dtype
     return None

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._clock import Clock
+from mercer._policies import OptionSet
 from mercer.dual import DualLimits, WorkingSetOptions
 from mercer.dual.working_set import hold
 from mercer.estimators.svm_fit import fit_target, warm
@@ -121,7 +122,7 @@ def svr_path(
 
     def fit(C, epsilon, start=None, exact=True):
         solving = {"tol": tol, "limits": DualLimits(time_budget=clock.budget, memory=memory)}
-        solving["options"] = WorkingSetOptions(exact=exact)
+        solving["options"] = OptionSet(WorkingSetOptions(exact=exact))
         return fit_target(K, y, weight, C, epsilon, None, intercept, start, **solving)
 
     fits, row_start = [], None

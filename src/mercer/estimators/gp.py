@@ -28,7 +28,7 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, with_progress
-from mercer.solvers import choose as choose_solver
+from mercer.solvers import Sizes, choose_solver
 from mercer.sources import is_source
 
 
@@ -283,8 +283,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if theta is None:
             return self._fitted.evidence_terms(evidence)
         rows, (kernel, lam) = self._with_values(), hyper.checked(self.kernel_, theta)
-        options = {"memory": self.memory, "targets": rows.t, "inverse": True}
-        solver = choose_solver("cholesky", rows.n, **options)[0]
+        solver = choose_solver("cholesky", Sizes(rows.n, targets=rows.t, memory=self.memory), inverse=True)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):

@@ -13,7 +13,7 @@ from mercer._warn import warn
 from mercer.approximate.base import too_few
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
-from mercer.dual import DualLimits, WorkingSetOptions
+from mercer.dual import DualLimits
 from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
@@ -21,6 +21,8 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.targets import warn_of_unlike_targets
+from mercer.solvers import Sizes
 from mercer.solvers.plan_iterations import plan_dual
 
 CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
@@ -184,7 +186,7 @@ class SVR(base.KernelRegressor):
             kernel = base.resolved_kernel(self, kernel, rows)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
-        options = OptionSet(self.options)[WorkingSetOptions]
+        options = OptionSet(self.options)
         if self.nu is not None or rows.t > 1:
             K = hold(K, self.tol, self.memory, options)
         weight, constant, found = rows.weights(), base.named_trend(self) is not None, []
@@ -217,6 +219,7 @@ class SVR(base.KernelRegressor):
 
     def _from_ridge(self, X, y, weight):
         """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
+        warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
         kernel, lam, sigma, epsilon = self._by_noise(X, y, weight)
         return kernel, 3.0 * sigma / lam, epsilon if self.epsilon is None else self.epsilon
 
@@ -264,8 +267,8 @@ class SVR(base.KernelRegressor):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
-        return plan_dual(n, hard=self._given()[0], **options)
+        sizes = Sizes(n, memory=self.memory, options=OptionSet(self.options))
+        return plan_dual(sizes, tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0])
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

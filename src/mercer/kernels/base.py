@@ -304,7 +304,7 @@ def as_kernel(obj):
     if isinstance(obj, Kernel):
         obj.check_tree()
         return obj
-    return _later("adapter").adapted(obj)
+    return _later("adapter").adapt(obj)
 
 
 # ---------------------------------------------------------------------- collections

@@ -151,23 +151,34 @@ class SearchResult:
 CUT = ("time_budget", "stopped")
 
 
-def best_of(found):
-    """The result of the smallest value, which keeps all of them as its candidates where there are several."""
-    best = min(comparable(found, [one.history for one in found]), key=by_value)
+def is_cut(result):
+    """Whether the search ended before its end."""
+    return result.status in CUT
+
+
+def best_of(found, histories=None):
+    """The result of the smallest value, which keeps all of them as its candidates where there are several.
+
+    Compared are those that came as far as any: a sum over fewer rows is smaller, and a search cut short there would
+    win. ``histories`` are those of each result; None has them in the results.
+    """
+    histories = [one.history for one in found] if histories is None else histories
+    rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
+    far = [one for one, n in zip(found, rows, strict=True) if not is_cut(one) or n == max(rows)]
+    best = min(far, key=lambda result: result.value if isfinite(result.value) else float("inf"))
     if len(found) > 1:
         best.candidates = list(found)
     return best
 
 
-def by_value(result):
-    """What results are compared by."""
-    return result.value if isfinite(result.value) else float("inf")
-
-
-def comparable(found, histories):
-    """Those that came as far as any: a sum over fewer rows is smaller, and a search cut short there would win."""
-    rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
-    return [one for one, n in zip(found, rows, strict=True) if one.status not in CUT or n == max(rows)]
+def report_missed(best, status, kernels):
+    """The best of a list, whose message names the kernels that were not searched to the end, and those not begun."""
+    missed = [one.kernel for one in best.candidates if one is not best and is_cut(one)] + kernels
+    if missed:
+        why = "the time budget was spent" if status == "time_budget" else "the callback asked to stop"
+        more = f"{why} before {', '.join(map(repr, missed))} had been searched to the end."
+        best.status, best.message = status, f"{best.message} {more}".strip()
+    return best
 
 
 NEAR = 1e-3  # in log units

@@ -316,3 +316,13 @@ class Resolvent:
 def as_resolvent(made):
     """What a solver's ``resolvent`` returned, as a `Resolvent`: an author may return any function of λ."""
     return made if isinstance(made, Resolvent) else Resolvent(made)
+
+
+def relative_to_mean(deviation):
+    """Deviations over the root of their mean square; ∞ where there is none."""
+    positive = deviation[deviation > 0.0]
+    if not positive.size:
+        return np.ones_like(deviation)
+    largest = positive.max()  # so that no square vanishes
+    unit = largest * np.sqrt(np.mean((positive / largest) ** 2))
+    return np.where(deviation > 0.0, deviation / unit, np.inf)
