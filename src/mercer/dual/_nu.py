@@ -45,7 +45,8 @@ class NuSearch:
         for _ in range(most):
             status, found = "slow" if self._begins_inside() else self._solve_at(eps, goal), None
             if status == "slow":
-                status, goal, eps, found = "converged", self.tol, *self._start_inside()
+                status, goal = "converged", self.tol
+                eps, found = self._start_inside()
             now = self._share()
             if self.violation() > self.tol and status == "converged" and found is None:
                 self._keep(eps, now)
