@@ -20,7 +20,7 @@ from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_X_y, over_partitions, seed_of
 from mercer.gram import apply, take
-from mercer.gram.groundwork import Trend, make_trend
+from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
@@ -263,7 +263,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""
         self.kernel_ = kernel
-        self.points_ = kernel.retain(points)
+        self.points_ = kernel.stored_inputs(points)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
 

@@ -107,7 +107,7 @@ class Rule(BaseEstimator, ABC):
 
     def extras(self, rows):
         """What ``value`` is given of `Rows` beside y and the weights, by name."""
-        found = {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        found = {"spread": rows.within_squares} if self.merges and rows.within_squares.any() else {}
         return found | ({"scale": target_scale(rows)} if self.relative and rows.t > 1 else {})
 
     def in_unit(self, unit):

@@ -295,7 +295,7 @@ class Evidence(SmoothCriterion):
 
     def extras(self, rows):
         """What ``value`` is given beside y and the weights: see `terms`."""
-        found = {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        found = {"spread": rows.within_squares} if self.merges and rows.within_squares.any() else {}
         if self.weights == "precision" and (rows.merged or rows.weight is not None):
             logs = float(np.log(rows.row_weight).sum())
             if rows.q:

@@ -15,7 +15,7 @@ def deviations_of(y, weight=None, H=None):
     root, size = np.sqrt(w)[:, None], np.abs(y).max(axis=0, initial=0.0)
     size[size == 0.0] = 1.0
     H = np.ones((len(y), 1)) if H is None else H
-    found = np.sqrt(np.square(Span(root * H).beside(root * y / size)).sum(axis=0) / w.sum())
+    found = np.sqrt(np.square(Span(root * H).project_out(root * y / size)).sum(axis=0) / w.sum())
     return np.where(found > 1e-12, size * found, 0.0)
 
 
@@ -25,7 +25,7 @@ def target_scale(rows):
     A constant target has s = ∞, and does not count.
     """
     found = deviations_of(rows.y, rows.weight, rows.H)
-    within = np.sqrt(rows.spread.sum(axis=0) / rows.weights().sum())  # of equal rows that were merged
+    within = np.sqrt(rows.within_squares.sum(axis=0) / rows.weights().sum())  # of equal rows that were merged
     return relative_to_mean(np.hypot(found, within))
 
 
