@@ -1,11 +1,14 @@
 """Many C and ε of an SVR with one K: each fit starts from its neighbour's α."""
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer._clock import Clock
+from mercer._policies import OptionSet
+from mercer.dual import WorkingSetOptions
 from mercer.dual.working_set import hold
 from mercer.estimators.svm_fit import EpsilonDual
 from mercer.estimators.validation import check_weight
@@ -61,7 +64,7 @@ def _certify(fit, K, fits, settings, together=64):
     for i in range(0, len(fits), together):
         products = K.exact_product(np.stack([one.alpha for one in fits[i : i + together]], axis=1))
         for one, product, setting in zip(fits[i : i + together], products.T, settings[i : i + together], strict=True):
-            again = fit(*setting, start=one.alpha, product=product)
+            again = fit(*setting, start=(one.alpha, product))
             steps = one.solution.iterations + again.solution.iterations
             out.append(again._replace(solution=again.solution._replace(iterations=steps)))
     return out
@@ -123,17 +126,18 @@ def svr_path(
     # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
     later = K.matrix is not None and K.matrix.dtype == np.float32
 
-    dual = EpsilonDual(K, weight, intercept, tol=tol, memory=memory)
+    exact = EpsilonDual(K, weight, intercept, tol=tol, memory=memory)
+    dual = replace(exact, options=OptionSet(WorkingSetOptions(exact=not later)))
     fits, row_start = [], None
     for i, C in enumerate(Cs):
         start = None if row_start is None else _warm_start(row_start, C * weight, Cs[i - 1] * weight)
         for j, epsilon in enumerate(epsilons):
-            one = dual.fit(y, C, epsilon, start=start, exact=not later, clock=clock)
+            one = dual.fit(y, C, epsilon, start=start, clock=clock)
             fits.append(one)
             start = one.alpha
             row_start = one if j == 0 else row_start
     if later:
-        fits = _certify(partial(dual.fit, y, clock=clock), K, fits, [(C, epsilon) for C in Cs for epsilon in epsilons])
+        fits = _certify(partial(exact.fit, y, clock=clock), K, fits, [(C, epsilon) for C in Cs for epsilon in epsilons])
     shape = (Cs.size, epsilons.size)
 
     def table(values):

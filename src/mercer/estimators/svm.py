@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
+from mercer._policies import OptionSet
 from mercer.approximate.base import too_few
 from mercer.approximate.kernels import check_kernel
 from mercer.dual.working_set import hold
@@ -165,8 +166,9 @@ class SVR(PreliminaryModel, FittedSVR):
         kernel, C, epsilon = self._hyperparameters(kernels[0], rows, X, y, weight)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
-        K = hold(K, self.tol, self.memory) if self.nu is not None or rows.t > 1 else K
-        dual = EpsilonDual(K, rows.weights(), self._intercept, self.nu, self.tol, self.max_iter, self.memory)
+        options, limits = OptionSet(self.options), (self.tol, self.max_iter, self.memory)
+        K = hold(K, self.tol, self.memory, options) if self.nu is not None or rows.t > 1 else K
+        dual = EpsilonDual(K, rows.weights(), self._intercept, self.nu, *limits, options)
         found = []
         for j, t in enumerate(rows.y.T):  # each has its share of the time
             found.append(dual.fit(t, C, epsilon, clock=self._clock.part(1.0 / (rows.t - j))))

@@ -8,10 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._cached import cached_property
 from mercer._clock import FOREVER
+from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import refuse_without_points
-from mercer.dual.working_set import DualSolution, solve
+from mercer.dual import DualLimits
+from mercer.dual.working_set import DualSolution, solve_dual
 from mercer.estimators._regressor import KernelRegressor
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
@@ -59,9 +61,10 @@ class EpsilonDual:
     tol: float = 1e-3
     max_iter: int | None = None
     memory: float | None = None
+    options: OptionSet = OptionSet()
 
-    def fit(self, y, C, epsilon, *, start=None, product=None, clock=FOREVER, exact=True):
-        """`FittedTarget` of one target; of ``start`` the product with K may be given.
+    def fit(self, y, C, epsilon, *, start=None, clock=FOREVER):
+        """`FittedTarget` of one target; ``start`` is α, or (α, Kα).
 
         With y = c + s ỹ the dual in ỹ has the box C/s and the tube ε/s, and α = s α̃: the same model, and a tolerance
         that means the same for every unit of y.
@@ -69,10 +72,11 @@ class EpsilonDual:
         centre, unit = centre_and_unit(y, self.weight, self.intercept)
         target, box = (y - centre) / unit, C * self.weight / unit
         eps = epsilon / unit if self.nu is None else 0.0
-        options = {"start": None if start is None else start / unit, "exact": exact, "time_budget": clock.budget}
-        options |= {"product": None if product is None else product / unit, "memory": self.memory, "tol": self.tol}
-        options |= {"intercept": self.intercept, "nu": self.nu, "max_iter": self.max_iter}
-        found = solve(self.K, EpsilonInsensitive(eps).dual(target, box), **options)
+        if start is not None:
+            start = tuple(v / unit for v in start) if isinstance(start, tuple) else start / unit
+        options = {"limits": DualLimits(self.max_iter, clock.budget, self.memory), "options": self.options}
+        options |= {"intercept": self.intercept, "nu": self.nu, "tol": self.tol, "start": start}
+        found = solve_dual(self.K, EpsilonInsensitive(eps).dual(target, box), **options)
         return FittedTarget(
             alpha=unit * found.alpha,
             b=unit * found.b + centre,
