@@ -10,15 +10,24 @@ from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
 from mercer._native.neighbours import NeighbourLoops
+from mercer._native.operations import ANOVA, COLUMN, CONSTANT, LINEAR, PRODUCT, RADIAL, SUM, Operations
 from mercer._native.pairs import CODES, RAW, PairLoops
 from mercer._native.strings import StringLoops
 from mercer._native.transport import TransportLoops
 from mercer._native.walks import WalkLoops
 
 __all__ = [
+    "ANOVA",
     "CODES",
+    "COLUMN",
+    "CONSTANT",
+    "LINEAR",
     "RAW",
+    "PRODUCT",
+    "RADIAL",
+    "SUM",
     "Loops",
+    "Operations",
     "describe",
     "dual",
     "matrix",

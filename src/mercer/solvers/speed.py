@@ -32,7 +32,8 @@ def rates():
             LARGE * ORDER**3 / 3 / _seconds(routine, A.astype(dtype, order="F"))
             for routine, dtype in ((lapack.dpotrf, np.float64), (lapack.spotrf, np.float32))
         )
-        kernel = _seconds(lambda K: _native.pairs.radial(0, X, np.ascontiguousarray(X.T), 0, 1e300, K), K)
+        gaussian, Xt = _native.Operations.radial(_native.CODES["gaussian"], ROWS, X.itemsize), np.ascontiguousarray(X.T)
+        kernel = _seconds(lambda K: _native.pairs.tree(gaussian, X, Xt, 0, 1e300, K), K)
         return Rates(double, single, K.size / kernel)
 
 
