@@ -50,14 +50,14 @@ def check(state, fields, who, closed=True):
 
 
 def check_vectors(kernel, X, who):
-    """Refuse inputs that are no rows of floats beside a kernel on vectors, whose compiled loops trust them."""
+    """Refuse inputs of a kernel on vectors that are not rows of floats: compiled loops rely on it."""
     rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if kernel.domain == "vectors" and not rows:
         raise ValueError(f"{who} is no array of rows of floats but {_kind(X)}.")
 
 
 def _problem(value, wanted, sizes):
-    """Why a value is not what is wanted, or None; the letters that it fixes are put into ``sizes``."""
+    """Return why a value is not of a declared kind, or None; the letters that it fixes are put into ``sizes``."""
     if isinstance(wanted, tuple):
         problems = []
         for one in wanted:
@@ -76,36 +76,36 @@ def _problem(value, wanted, sizes):
         return None if real else f"is no number but {_kind(value)}"
     if word == "size":
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
-        return _bound(sizes, letters, (int(value),)) if whole else f"is no size but {_kind(value)}"
-    return _rows(value, letters, sizes) if word == "rows" else _array(value, word, letters, sizes)
+        return _bind(sizes, letters, (int(value),)) if whole else f"is no size but {_kind(value)}"
+    return _rows_problem(value, letters, sizes) if word == "rows" else _array_problem(value, word, letters, sizes)
 
 
-def _array(value, word, letters, sizes):
-    """Why a value is no array of a kind and a shape."""
+def _array_problem(value, word, letters, sizes):
+    """Return why a value is not an array of a kind and a shape, or None."""
     factor = word == "factor"
     plain = isinstance(value, np.ndarray) or (word == "matrix" and hasattr(value, "tocsr"))
     if not plain or value.dtype.kind not in KINDS["float" if factor else word]:
         return f"is no array of {word}s but {_kind(value)}"
     if factor and not (value.flags.c_contiguous and value.dtype == np.float64):
         return "is not float64 in C order"
-    return _bound(sizes, letters * 2 if factor else letters, value.shape)
+    return _bind(sizes, letters * 2 if factor else letters, value.shape)
 
 
-def _rows(value, letters, sizes):
-    """Why a value is no collection of inputs: an array of rows of numbers, or objects with a length."""
+def _rows_problem(value, letters, sizes):
+    """Return why a value is not a collection of inputs (rows of numbers, or objects with a length), or None."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         short = value.dtype.kind == "f" and value.dtype.itemsize < 4
         if value.ndim == 2 and not short:
-            return _bound(sizes, letters, value.shape)
+            return _bind(sizes, letters, value.shape)
         if value.ndim == 2 or letters[-1] in sizes or not value.ndim:  # else they are numbers that are objects
             return f"has shape {value.shape} and dtype {value.dtype}: it is no array of rows"
     elif not isinstance(value, Sized) or isinstance(value, str | bytes | dict | tuple | set):
         return f"is no collection of inputs but {_kind(value)}"
-    return _bound(sizes, letters[:1], (len(value),))
+    return _bind(sizes, letters[:1], (len(value),))
 
 
-def _bound(sizes, letters, shape):
-    """Give each letter its number, or say where it has another."""
+def _bind(sizes, letters, shape):
+    """Give each letter of a shape its number; return why it does not fit, or None."""
     if len(letters) != len(shape):
         return f"has {len(shape)} axes, not {len(letters)}"
     for letter, size in zip(letters, shape, strict=True):
@@ -115,13 +115,13 @@ def _bound(sizes, letters, shape):
 
 
 def _kind(value):
-    """What a value is, for a message."""
+    """Describe the type of a value for a message."""
     shape = f" of shape {value.shape} and dtype {value.dtype}" if isinstance(value, np.ndarray) else ""
     return f"a {type(value).__name__}{shape}"
 
 
 class Stateful:
-    """A scikit-learn estimator as its parameters, what it has learnt (``name_``), and what it declares beside them.
+    """A scikit-learn estimator that can be stored: parameters, fitted attributes (``name_``), and declared extras.
 
     Attributes
     ----------
@@ -160,13 +160,13 @@ class Stateful:
         """Return the estimator that had this state; ValueError if it cannot have been one."""
         state = dict(state)
         self = cls(**state.pop("parameters"))
-        _ask(self, state.pop("requests", {}))
+        self._set_requests(state.pop("requests", {}))
         check(state, cls.state_fields, cls.__name__, closed=False)
         self._restore(state)
         return self
 
     def _restore(self, state):
-        """Take over what was learnt; a class that keeps more than this takes its own out first."""
+        """Set the fitted attributes; a class that stores more takes its own out of the state first."""
         for name, attribute in self.state_extras.items():
             if name in state:
                 vars(self)[attribute] = state.pop(name)
@@ -176,23 +176,22 @@ class Stateful:
                 raise ValueError(f"{type(self).__name__} has no attribute {name!r:.60} that could be stored.")
         vars(self).update(state)
 
+    def _set_requests(self, requests):
+        """Set which metadata each method requests, for scikit-learn's routing."""
+        for method, asked in requests.items():
+            made = vars(self).get(ROUTING) or self._get_metadata_request()
+            for parameter, alias in asked.items():
+                if method == "owner" or method not in vars(made) or not isinstance(parameter, str):
+                    raise ValueError(f"{method!r:.40} cannot ask for {parameter!r:.40}.")
+                getattr(made, method).add_request(param=parameter, alias=alias)
+            setattr(self, ROUTING, made)
+
     @classmethod
     def migrate(cls, version, state):
-        """Return the state of today that a state of an older ``state_version`` means; a class with one overrides it."""
+        """Return a state of an older ``state_version`` as one of today; a class with older versions overrides it."""
         raise ValueError(f"{cls.__name__} does not know its states of version {version}.")
 
 
 def _requests(routing):
-    """{method: {parameter: request}} of what scikit-learn keeps."""
+    """Return {method: {parameter: request}} of scikit-learn's metadata routing."""
     return {method: dict(part.requests) for method, part in vars(routing).items() if method != "owner"}
-
-
-def _ask(estimator, requests):
-    """Set which metadata each method of an estimator asks for."""
-    for method, asked in requests.items():
-        made = vars(estimator).get(ROUTING) or estimator._get_metadata_request()
-        for parameter, alias in asked.items():
-            if method == "owner" or method not in vars(made) or not isinstance(parameter, str):
-                raise ValueError(f"{method!r:.40} cannot ask for {parameter!r:.40}.")
-            getattr(made, method).add_request(param=parameter, alias=alias)
-        setattr(estimator, ROUTING, made)

@@ -1,6 +1,6 @@
 """Compiled loops, and the same in NumPy where there are none: nobody asks which it is.
 
-``_native.pairs.radial(…)`` is the compiled function of pairs.c, or its twin in ``plain.pairs``. The best variant that
+``_native.pairs.tree(…)`` is the compiled function of pairs.c, or its twin in ``plain.pairs``. The best variant that
 the processor can run is chosen once, at import; the environment variable MERCER_NATIVE chooses another (v2, v3, v4), or
 none (0). Loops are serial and release the GIL: threads are started by ``_threads``.
 """

@@ -9,13 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._warn import warn
 from mercer.approximate.base import Hyperparameters, Problem, is_splitter
 from mercer.approximate.fitted import Fitted, conventions, expansion
-from mercer.approximate.lam_path import choose_column_lam
+from mercer.approximate.lam_path import choose_column_lam, loss_scale
 from mercer.dual.columns import LossColumns
 from mercer.exceptions import NumericalWarning
 from mercer.gram import take
 from mercer.losses import Loss
+from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers.plan import as_solver
-from mercer.solvers.plan_iterations import LABELS, plan_dual, plan_smooth
+from mercer.solvers.plan_iterations import plan_dual, plan_smooth
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
@@ -49,17 +50,19 @@ class MachineProblem(Problem):
     def plan_exactly(self, binding=True):
         rule = self.criterion
         left_out = rule is not None and not is_splitter(rule) and rule.word == "loo"
-        options = {"memory": self.memory, "folds": rule is not None and not left_out}
+        options = {"folds": rule is not None and not left_out}
         if self.joint or all(part.smooth for part in self.loss.split()):
             solver = as_solver(self.solver)
             options["direct"] = None if solver is None else not solver.iterative
-            return plan_smooth(self.n, left_out=left_out, classes=self.t if self.joint else 0, **options)
-        return plan_dual(self.n, double=True, hard=LABELS if self.loss.classification else 1.0, **options)
+            return plan_smooth(self.sizes(), left_out=left_out, classes=self.t if self.joint else 0, **options)
+        hard = 0.1 if self.loss.classification else 1.0  # of labels few rows are free
+        return plan_dual(self.sizes(), double=True, hard=hard, **options)
 
     def columns(self, Y, weight, stored):
         """`LossColumns`: the problem of each column of some rows."""
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "solver": self.solver}
         options |= {"joint": self.joint, "stored": stored, "intercept": self.trend is not None}
+        options["options"] = self.options
         return LossColumns(self.loss, self.loss.check_target(Y), weight, **options)
 
     def search_exactly(self):
@@ -83,6 +86,8 @@ class MachineProblem(Problem):
         kernels = self.kernels[:1] if self.optimize == "lam" else self.kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
         options = {"target": target, "seed": self.seed, "clock": clock, "report": self.report}
+        if loss_scale(columns) is not None and not columns.quadratic:
+            warn_of_unlike_targets(columns.Y, columns.weight, repr(self.loss))
         found = choose_column_lam(rule, kernels, rows, columns, lam, unasked=not self.asked, **options)
         result = found.result.warn() if self.asked else found.result
         return Hyperparameters(result.kernel, float(result.lam), result, (columns, found.starts, found))

@@ -11,16 +11,16 @@ from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.expressions import search_expressions, searchable
 from mercer.approximate.fitted import conventions, slopes_of, trend_attributes
 from mercer.gram import Rows, take
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.algebra import rescale
-from mercer.selection import Evidence
+from mercer.selection import Evidence, SearchOptions
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.result import best_of
-from mercer.selection.search import search_rows
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.selection.search.starts import mean_diagonal
 from mercer.solvers import Cholesky, Span
-from mercer.solvers.plan import choose as choose_solver
+from mercer.solvers.plan import choose_solver
 
 SAMPLED = 0.5  # of the time, for a search that draws of the hyper-parameters follow
 NOISE = 1e-2  # of the variance of y, where nothing is given
@@ -89,10 +89,10 @@ class ProcessProblem(Problem):
         return "n_hyper_samples" if self.n_hyper_samples else ""
 
     def plan_exactly(self, binding=True):
-        criterion, options = self.criterion, {"memory": self.memory, "targets": self.t, "inverse": True}
+        criterion, options = self.criterion, {"inverse": True}
         options["search"] = None if criterion is None else self.n if criterion.merges else self.count
         options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
-        plan = choose_solver("cholesky", self.n, self.d, time_budget=self.time_budget, binding=binding, **options)[1]
+        plan = choose_solver("cholesky", self.sizes(binding), **options)[1]
         return replace(plan, memory_bytes=plan.memory_bytes + self.draws * 8.0 * self.n**2) if self.draws else plan
 
     def search_exactly(self):
@@ -129,8 +129,8 @@ def variance_beside(rows, span, learnt):
     size = float(np.abs(rows.y).max(initial=0.0))
     if not size > 0:
         return 1.0
-    rest = span.beside(rows.scaled(rows.y / size))
-    share = float(np.sum(rest**2) + np.sum(rows.spread) / size / size) / (rows.total * rows.t)
+    rest = span.project_out(rows.scaled(rows.y / size))
+    share = float(np.sum(rest**2) + np.sum(rows.within_squares) / size / size) / (rows.total * rows.t)
     spread = np.sqrt(share) * size if share > 1e-26 else 0.0
     if learnt and not SQUARES[0] < (spread or size) < SQUARES[1]:
         spread = spread or size
@@ -146,7 +146,7 @@ def warn_of_units(rows, span):
         return
     size = np.abs(rows.y).max(axis=0)
     size[size == 0] = 1.0
-    spread = size * np.sqrt(np.square(span.beside(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
+    spread = size * np.sqrt(np.square(span.project_out(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
     spread = spread[spread > 1e-12 * size]
     if spread.size > 1 and spread.max() > UNLIKE * spread.min():
         warn(
@@ -204,13 +204,14 @@ def _learn_one(problem, kernel, rows, lam, solver, clock):
     criterion, optimize = problem.criterion, problem.optimize
     if problem.automatic and searchable(rows):
         return search_expressions(problem, rows, criterion.restrict(rows.used), solver, clock=clock).result()
-    given, fixed = None if problem.lam is None else lam, optimize == "kernel"
-    options = {"solver": solver, "lam": lam if fixed else given, "optimize": "lam" if optimize == "lam" else "all"}
-    options |= {"bounds": None if criterion.scale_free else problem.bounds}  # else λ beside K, not beside y
-    options |= {"fixed_lam": fixed, "lam_name": "noise", "clock": clock, "starts": problem.starts}
-    options |= {"random_state": problem.seed, "callback": problem.report}
-    options["prior"] = make_prior(problem.prior, kernel, rows, criterion)
-    found = search_rows(kernel, rows, criterion.restrict(rows.used), **options)
+    given = None if problem.lam is None else lam
+    bounds = None if criterion.scale_free else problem.bounds  # else λ relative to K, not to y
+    prior = make_prior(problem.prior, kernel, rows, criterion)
+    space = SearchSpace(kernel, lam if optimize == "kernel" else given, bounds, optimize, prior, "noise")
+    found = search_rows(
+        space, rows, criterion.restrict(rows.used), solver=solver, seed=problem.seed,
+        record=Record(clock, problem.report), options=replace(problem.options[SearchOptions], starts=problem.starts),
+    )  # fmt: skip
     if found.status == "constant":
         _set_constant(found, rows, given, optimize)
     elif criterion.scale_free and optimize == "all":
@@ -238,7 +239,7 @@ def _set_amplitude(found, rows, criterion, solver):
     """(c k, c λ), c = rᵀK̃⁻¹r/(n − q) of the highest evidence: a scale-free criterion says nothing of variances."""
     f = RegressionPosterior.fit(found.kernel, rows, found.lam, solver)
     count = len(rows.index) if criterion.weights == "precision" else rows.total
-    c = float((f.quad.sum() + rows.spread.sum() / found.lam) / ((count - rows.q) * rows.t))
+    c = float((f.quad.sum() + rows.within_squares.sum() / found.lam) / ((count - rows.q) * rows.t))
     scaled = rescale(found.kernel, c) if 0 < c < np.inf else None
     if scaled is not None:
         found.kernel, found.lam = scaled, c * found.lam

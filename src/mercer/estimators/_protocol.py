@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _native, uncertainty
-from mercer._cached import Derived, Unless, cached_property
+from mercer._cached import Computed, Default, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -25,7 +25,7 @@ from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
 from mercer.solvers.fitted import norms
-from mercer.solvers.plan import CAUTION
+from mercer.solvers.plan_class import PlanOptions
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -91,10 +91,10 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Unless(
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Default(
         None
     )
-    regularization_ = fit_report_ = Unless({})
+    regularization_ = fit_report_ = Default({})
 
     time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
@@ -166,7 +166,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _search_clock(self):
         """The clock of a search: what the last fit, as the plan predicts it, leaves of the time."""
         if self._clock.limited:
-            return self._clock.part(keep=CAUTION * self.plan_.last)
+            return self._clock.part(keep=PlanOptions.caution * self.plan_.last)
         return Clock(UNASKED) if self.criterion is None else self._clock
 
     def _take_over(self, fitted):
@@ -291,7 +291,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         norm = norms(TiledGram(self.kernel_, self.points_), coef)
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
-    @Derived
+    @Computed
     def support_(self):
         """The row of each point; of equal rows that are one point the first."""
         point, row = np.unique(self.point_index_, return_index=True)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
-from mercer._warn import repeat, warn
+from mercer._warn import warn, warn_again
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
@@ -18,7 +18,7 @@ from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X_y, seed_of
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.moments import Part
 from mercer.inference.stacking import (
     Stack,
@@ -37,8 +37,9 @@ from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers import choose
-from mercer.solvers.plan import CAUTION
+from mercer.selection.search import Record
+from mercer.solvers import Sizes, choose_solver
+from mercer.solvers.plan_class import PlanOptions
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
 TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
@@ -172,7 +173,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         parts, words, told = usable(kernels, lams, words, rows, solver)
         means, stds = left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
-        repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
+        warn_again(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
@@ -184,8 +185,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def _choose(self, n, d, binding):
         """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
-        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
-        solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
+        sizes = Sizes(n, d, memory=self.memory, time_budget=self.time_budget, binding=binding)
+        search = n if automatic(self.kernel) else None
+        solver, plan = choose_solver("cholesky", sizes, inverse=True, search=search)
         factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
@@ -201,7 +203,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         tried = _usual(n)
         room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
         tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
-        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
+        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * PlanOptions.caution * last))
         return int(max(tried, 1.0))
 
     def _given(self, rows):
@@ -221,7 +223,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             return self._mean_alone(rows)
         clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
         names = vars(self).get("feature_names_in_")
-        options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
+        options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
         options["names"] = None if names is None else list(names)
         found = search_kernels_rows(rows, criterion=self.criterion, solver=solver, keep=tried, **options)
         self.selection_ = found.result().warn()

@@ -8,10 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.base import too_few
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
+from mercer.dual import DualLimits
 from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
@@ -19,6 +21,8 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.targets import warn_of_unlike_targets
+from mercer.solvers import Sizes
 from mercer.solvers.plan_iterations import plan_dual
 
 CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
@@ -182,13 +186,15 @@ class SVR(base.KernelRegressor):
             kernel = base.resolved_kernel(self, kernel, rows)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
+        options = OptionSet(self.options)
         if self.nu is not None or rows.t > 1:
-            K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory}
+            K = hold(K, self.tol, self.memory, options)
         weight, constant, found = rows.weights(), base.named_trend(self) is not None, []
         for j, t in enumerate(rows.y.T):
             clock = self._clock.part(1.0 / (rows.t - j))  # or the first would leave the others nothing
-            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, clock=clock, **options))
+            limits = DualLimits(self.max_iter, clock.budget, self.memory)
+            solving = {"tol": self.tol, "limits": limits, "options": options}
+            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, **solving))
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = conventions(self.lam_, rows.total)
@@ -213,6 +219,7 @@ class SVR(base.KernelRegressor):
 
     def _from_ridge(self, X, y, weight):
         """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
+        warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
         kernel, lam, sigma, epsilon = self._by_noise(X, y, weight)
         return kernel, 3.0 * sigma / lam, epsilon if self.epsilon is None else self.epsilon
 
@@ -260,8 +267,8 @@ class SVR(base.KernelRegressor):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
-        return plan_dual(n, hard=self._given()[0], **options)
+        sizes = Sizes(n, memory=self.memory, options=OptionSet(self.options))
+        return plan_dual(sizes, tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0])
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

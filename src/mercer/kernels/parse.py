@@ -6,8 +6,6 @@ import sys
 
 from mercer.kernels.base import Kernel
 
-LONGEST = 100_000  # characters
-DEEPEST = 200  # levels of the expression
 METHODS = {"exp", "polynomial", "normalise", "on", "warp", "transform"}
 OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul, ast.Pow: operator.pow}
 
@@ -43,12 +41,12 @@ def parse_kernel(text, names=None):
     """
     if not isinstance(text, str):
         raise TypeError(f"A kernel expression is a string, got {type(text).__name__}.")
-    if len(text) > LONGEST:
-        raise ValueError(f"The kernel expression has {len(text)} characters, more than {LONGEST}.")
+    if len(text) > 100_000:
+        raise ValueError(f"The kernel expression has {len(text)} characters, more than 100,000.")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"kernel expression, {_place(text.strip(), error)}.") from None
+        raise ValueError(f"kernel expression, {_locate_error(text.strip(), error)}.") from None
     except (RecursionError, MemoryError, ValueError) as error:  # ValueError: a null byte
         raise ValueError(f"The kernel expression cannot be read: {error or 'it is nested too deeply'}.") from None
     reader = _Reader(text.strip(), {} if names is None else names)
@@ -59,7 +57,7 @@ def parse_kernel(text, names=None):
     return kernel
 
 
-def _place(text, error):
+def _locate_error(text, error):
     """Line, column and reason of a syntax error; Python gives no column for a text that ends too early."""
     if error.offset:
         return f"line {error.lineno}, column {error.offset}: {error.msg}"
@@ -87,8 +85,8 @@ class _Reader:
         stack = [(tree, 1)]
         while stack:
             node, depth = stack.pop()
-            if depth > DEEPEST:
-                raise ValueError(f"The kernel expression is more than {DEEPEST} levels deep.")
+            if depth > 200:
+                raise ValueError("The kernel expression is more than 200 levels deep.")
             stack += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
 
     def read(self, node):
@@ -124,7 +122,7 @@ class _Reader:
         left, right = self.read(node.left), self.read(node.right)
         if not (isinstance(left, Kernel) or (isinstance(right, Kernel) and not isinstance(node.op, ast.Pow))):
             raise self.error(node, "an operator needs a kernel")
-        return self._made(node, apply, [left, right])
+        return self._call_checked(node, apply, [left, right])
 
     def _name(self, node):
         if node.id in self.names:
@@ -142,7 +140,7 @@ class _Reader:
             if keyword.arg is None:
                 raise self.error(keyword.value, "** is not allowed here")
         arguments = [self.read(argument) for argument in node.args]
-        return self._made(node, target, arguments, {k.arg: self.read(k.value) for k in node.keywords})
+        return self._call_checked(node, target, arguments, {k.arg: self.read(k.value) for k in node.keywords})
 
     def _callee(self, node):
         """The class or the method that may be called here."""
@@ -173,7 +171,7 @@ class _Reader:
             raise self.error(node, f"sklearn.gaussian_process.kernels has no kernel {node.attr!r}")
         return found
 
-    def _made(self, node, make, arguments, keywords=None):
+    def _call_checked(self, node, make, arguments, keywords=None):
         """make(*arguments, **keywords), a refusal of the arguments with its position."""
         try:
             made = make(*arguments, **(keywords or {}))

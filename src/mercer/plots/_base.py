@@ -1,8 +1,6 @@
 """What all displays share: axes, colours that everyone can tell apart, and how numbers are written."""
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Parametrised
 from mercer.kernels import Kernel
@@ -14,13 +12,11 @@ INK, GREY, PALE = "#222222", "#6b6b6b", "#d9d9d9"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, INK)
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 2, 1, 2, 1, 2)), "-")
 LAMBDA = "λ  (added to the diagonal of K)"
-GRID = 300  # places at which a curve over one input is evaluated
-MARGIN = 0.04  # of the range of x, on both sides
 LAMBDA_A = "λ  (weight of ‖x‖²)"
 
 
 class Display(Parametrised):
-    """Base of the displays: where they draw, and what they keep."""
+    """Base of the displays: axes, title and legend."""
 
     def _start(self, ax, figsize=(6.4, 4.4)):
         """Return the axes to draw on: those given, or those of a new figure."""
@@ -32,19 +28,21 @@ class Display(Parametrised):
         ax.set_axisbelow(True)
         return ax
 
+    def _finish(self, ax, text, *, pad=None, **legend):
+        """Write the title where reading begins, and the legend if there is anything in it; return self."""
+        ax.set_title(text, loc="left", fontsize=11, color=INK, pad=pad)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(**{"frameon": False, "fontsize": 9, "loc": "best", **legend})
+        return self
+
 
 def _pyplot():
-    """matplotlib.pyplot, or advice."""
+    """Return matplotlib.pyplot, or say how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("plots need matplotlib: install mercer[plots], or matplotlib itself.") from None
     return plt
-
-
-def title(ax, text):
-    """Write the title where reading begins."""
-    ax.set_title(text, loc="left", fontsize=11, color=INK)
 
 
 def plain_ticks(axis, values):
@@ -58,7 +56,7 @@ def plain_ticks(axis, values):
         axis.set_major_formatter(ScalarFormatter(useMathText=True))
 
 
-def number(value):
+def format_number(value):
     """A number as a person writes it: 0.012, 350, 1.2 × 10⁻⁵, ∞."""
     if not np.isfinite(value):
         return "∞" if value > 0 else str(value)
@@ -69,8 +67,8 @@ def number(value):
     return f"10{power}" if mantissa == "1.0" else f"{mantissa} × 10{power}"
 
 
-def like(X, rows):
-    """Rows of numbers as X is: a frame with its columns, pandas or polars, else the array."""
+def rows_like(X, rows):
+    """Return rows of numbers as a data frame with the columns of X if X is one, else as they are."""
     if not hasattr(X, "columns"):
         return rows
     return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)})
@@ -82,28 +80,19 @@ def single_input(X):
     return np.asarray(X, dtype=float)[:, 0] if len(shape) == 2 and shape[1] == 1 else None
 
 
-def name_of(X, column, given):
-    """The name of an axis: the one given, that of the column of a frame, or x."""
+def axis_name(X, column, given):
+    """Return the name of an axis: the one given, that of the column of a frame, or x."""
     return str(X.columns[column]) if given is None and hasattr(X, "columns") else given or "x"
 
 
-def grid_over(x, size=GRID, margin=MARGIN):
-    """Places over the range of x, and a little beyond: a share ``margin`` of it."""
+def grid_over(x, size=300, margin=0.04):
+    """Return a grid over the range of x, extended by a share ``margin`` of it on both sides."""
     beyond = margin * np.ptp(x) or 1.0
     return np.linspace(x.min() - beyond, x.max() + beyond, size)
 
 
-def is_fitted(estimator):
-    """Whether an estimator is fitted, as scikit-learn tells."""
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
-
-
 class PathDisplay(Display):
-    """Base of what ``from_path`` draws of a `Path`."""
+    """Base of the displays that draw a `Path`."""
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **options):
@@ -122,7 +111,7 @@ class PathDisplay(Display):
         -------
         Display
         """
-        fitted, given = is_fitted(estimator), estimator.get_params(deep=False)
+        fitted, given = estimator.__sklearn_is_fitted__(), estimator.get_params(deep=False)
         kernel = estimator.our_kernel_ if fitted else given.get("kernel")
         if not isinstance(kernel, Kernel):
             raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")

@@ -8,7 +8,7 @@ K̃ = K + λW⁻¹. At a new input x, w(x) are the weights with which the target
 
 import numpy as np
 
-from mercer.solvers import choose
+from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.base import check_lam
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
@@ -73,7 +73,7 @@ class Deletion:
         # w/λ acts on what differs within a point; at λ = 0 no two rows are equal
         self._inner = self.weight / self.lam if self.lam > 0 else np.zeros(n)
         if inverse is None:
-            solver, _ = choose("cholesky", rows.n, rows.d, memory=memory, targets=rows.t, inverse=True)
+            solver, _ = choose_solver("cholesky", Sizes(rows.n, rows.d, rows.t, memory), inverse=True)
             inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(self.lam)
         self.inverse = inverse
         self.beta, self.b = self.inverse.regress(rows.scaled(rows.y))
@@ -152,10 +152,10 @@ class Deletion:
         """(f, w, κ) at new inputs."""
         k, h = np.asarray(self.kernel(X, self.rows.X), dtype=float).T, self.rows.trend_at(X)
         own = np.asarray(self.kernel.diag(X), dtype=float)
-        found = self.inverse.weigh(self.rows.scaled(k), h)
+        found = self.inverse.kriging_weights(self.rows.scaled(k), h)
         w, f = self.rows.scaled(found.E), k.T @ self.alpha + h @ self.b
         # κ is a variance; what rounding has left of 0 is taken as rounding of k(x, x)
-        kappa = np.maximum(own - found.explained, np.finfo(float).eps * own) + noise
+        kappa = np.maximum(own - found.explained_variance, np.finfo(float).eps * own) + noise
         w = w if not self.rows.merged else self.share[:, None] * w[self.index]
         return f, w, np.maximum(kappa, np.finfo(float).tiny)
 

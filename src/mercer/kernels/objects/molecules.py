@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.base import UnitDiagonal, as_vectors
+from mercer.kernels.base import UnitDiagonal, as_vectors, refuse_entries
 from mercer.kernels.inputs import Compared
 
 
@@ -55,10 +55,7 @@ class CountRows(UnitDiagonal):
             return X
         if not sparse.issparse(X):
             X = as_vectors(X, who)
-            bad = np.argwhere(~np.isfinite(X))
-            if len(bad):
-                i, j = bad[0]
-                raise ValueError(f"{who}: X[{i}, {j}] is {X[i, j]} ({len(bad)} entries of X are not finite).")
+            refuse_entries(~np.isfinite(X), X, f"{who}: X")
             return X
         if X.ndim != 2 or X.dtype.kind not in "buif":
             raise ValueError(f"{who}: expected a 2-D sparse matrix of real numbers, got {X.ndim}-D of dtype {X.dtype}.")
@@ -85,7 +82,7 @@ def _squares(A):
     return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else np.asarray(A.multiply(A).sum(axis=1)).ravel()
 
 
-def _ratio(part, whole):
+def _divide_or_one(part, whole):
     """part/whole in place of part; 1 where the whole is 0, as for two rows without counts."""
     empty = whole <= 0
     np.divide(part, whole, out=part, where=~empty)  # what is not a number stays so
@@ -114,7 +111,7 @@ class Tanimoto(CountRows):
         def tile(i, j):
             K = A[i] @ B[j].T
             K = K if isinstance(K, np.ndarray) else K.toarray()
-            return _ratio(K, (a[i][:, None] + b[j]) - K)
+            return _divide_or_one(K, (a[i][:, None] + b[j]) - K)
 
         return tile
 
@@ -148,14 +145,14 @@ class MinMax(CountRows):
 
             def tile(i, j):
                 D, S = _city_block(A[i], B[j]), a[i][:, None] + b[j]
-                return _ratio(S - D, S + D)
+                return _divide_or_one(S - D, S + D)
 
             return tile
         U, V = _unary(A, B)
 
         def tile(i, j):
             K = (U[i] @ V[j].T).toarray()
-            return _ratio(K, (a[i][:, None] + b[j]) - K)
+            return _divide_or_one(K, (a[i][:, None] + b[j]) - K)
 
         return tile
 
@@ -222,9 +219,9 @@ class TanimotoOf(Compared):
         return f"a function of {self.counts()}{place.where()}" if self.counts() else super()._phrase(place)
 
     def _value(self, K, a, b):
-        return _ratio(K, (a + b) - K)
+        return _divide_or_one(K, (a + b) - K)
 
-    def _pulled(self, W, K, a, b):
+    def _pull_back(self, W, K, a, b):
         """Of u/(a + b − u): (a + b, −u, −u)/(a + b − u)²."""
         size = (a + b) - K
         V = np.divide(W, size**2, out=np.zeros(K.shape), where=size > 0)

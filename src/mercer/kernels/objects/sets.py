@@ -1,6 +1,7 @@
-"""Sets and bags: any kernel on members lifted to bags of members.
+"""Set kernels: kernels on bags of members, from any kernel on the members.
 
-One input is a list (or an array, rows are members) of inputs of the base kernel. An empty bag has k = 0 with every bag.
+One input, a bag, is a list (or an array, rows are members) of inputs of the base kernel. An empty bag has k = 0 with
+every bag.
 """
 
 import numbers
@@ -10,9 +11,7 @@ from scipy import sparse
 
 from mercer import _threads
 from mercer.kernels.composite import Composite
-from mercer.kernels.objects.collection import as_objects, structure
-
-BLOCK = 1024  # members of one side whose values with as many of the other are held at once
+from mercer.kernels.objects.collection import ObjectKernel, structure
 
 
 class Members:
@@ -45,11 +44,11 @@ class Members:
         )
         return Members(flat, [len(span) for span in spans], self.weights[index])
 
-    def blocks(self):
-        """[(first member, last member, first bag, last bag), …] of at most BLOCK members."""
+    def blocks(self, size=1024):
+        """[(first member, last member, first bag, last bag), …] of ``size`` members: so many are held at once."""
         out = []
-        for first in range(0, int(self.offsets[-1]), BLOCK):
-            last = min(first + BLOCK, int(self.offsets[-1]))
+        for first in range(0, int(self.offsets[-1]), size):
+            last = min(first + size, int(self.offsets[-1]))
             bag = int(np.searchsorted(self.offsets, first, side="right")) - 1
             out.append((first, last, bag, int(np.searchsorted(self.offsets, last, side="left"))))
         return out
@@ -61,7 +60,7 @@ class Members:
         )
 
 
-class Lifted(Composite):
+class SetKernel(ObjectKernel, Composite):
     """A kernel on bags from a kernel ``base`` on members."""
 
     parts = ("base",)
@@ -71,24 +70,15 @@ class Lifted(Composite):
 
     def __init__(self, base): ...
 
-    @property
-    def domain(self):
-        """Bags are objects, whatever their members are."""
-        return "objects"
-
     def _read(self, items):
-        """`Members` of raw bags."""
         return read_bags(items, self.base, type(self).__name__)
 
-    def _members(self, X):
-        """`Members` of a collection, read once."""
-        X = as_objects(X, type(self).__name__)
-        return X.prepared((self._read.__func__.__qualname__, structure(self.base)), self._read)
+    def _key(self):
+        return type(self)._read.__qualname__, structure(self.base)
 
     def _both(self, X, Z):
         """`Members` of X and of Z; different numbers of columns are refused."""
-        A = self._members(X)
-        B = A if Z is X else self._members(Z)
+        A, B = super()._both(X, Z)
         x, z = A.flat, B.flat
         arrays = isinstance(x, np.ndarray) and isinstance(z, np.ndarray) and x.ndim == z.ndim == 2
         if arrays and len(x) and len(z) and x.shape[1] != z.shape[1]:
@@ -98,14 +88,8 @@ class Lifted(Composite):
             )
         return A, B
 
-    def validate(self, X):
-        """X as `Objects`, the members of every bag checked by the base kernel."""
-        X = as_objects(X, type(self).__name__)
-        self._members(X)
-        return X
 
-
-class MeanOfPairs(Lifted):
+class MeanOverPairs(SetKernel):
     """Σᵢⱼ wᵢ vⱼ k(xᵢ, zⱼ) over the members of two bags, never more than a block of values at once."""
 
     def tiles(self, X, Z):
@@ -141,13 +125,13 @@ class MeanOfPairs(Lifted):
 
     def diag(self, X):
         """Σᵢⱼ wᵢ wⱼ k(xᵢ, xⱼ), bag by bag."""
-        whole = self._members(X)
+        whole = self._prepared(X)
         bags = [whole[[i]] for i in range(len(whole))]
         return np.array([self._sums(bag, bag, True)[0, 0] for bag in bags])
 
     def grad(self, X, Z, W):
         """∂/∂log θ of the base kernel, with wᵢ W vⱼ as the weight of a pair of members."""
-        A, B = self._members(X), self._members(Z)
+        A, B = self._prepared(X), self._prepared(Z)
         S, T, W = A.averager(), B.averager(), np.asarray(W)
         tasks = [(a, b) for a in A.blocks() for b in B.blocks()]
         partial = np.zeros((len(tasks), self.n_theta))
@@ -176,14 +160,14 @@ def read_bags(items, base, who):
     sizes = [len(bag) for bag in bags]
     full = [bag for bag in bags if len(bag)]
     try:
-        flat = _flat(full, base)
+        flat = _join_members(full, base)
     except (TypeError, ValueError) as error:
-        raise _named(bags, base, who, error) from None
+        raise _error_with_row(bags, base, who, error) from None
     weights = np.repeat([1.0 / max(size, 1) for size in sizes], sizes)
     return Members(flat, sizes, weights)
 
 
-def _flat(bags, base):
+def _join_members(bags, base):
     """All members as the base kernel reads them; numbers are checked to be finite."""
     if not bags:
         return np.zeros((0, 1)) if base.domain == "vectors" else []
@@ -195,14 +179,14 @@ def _flat(bags, base):
     return base.validate([member for bag in bags for member in bag])
 
 
-def _named(bags, base, who, error):
+def _error_with_row(bags, base, who, error):
     """The error of the first bag that fails on its own, with its row; the error as it is if none does."""
     columns = None
     for row, bag in enumerate(bags):
         if not len(bag):
             continue
         try:
-            flat = _flat([bag], base)
+            flat = _join_members([bag], base)
         except (TypeError, ValueError) as own:
             return type(own)(f"{who}: row {row}: {own}")
         if isinstance(flat, np.ndarray) and flat.ndim == 2:
@@ -212,7 +196,7 @@ def _named(bags, base, who, error):
     return error
 
 
-class BagMean(MeanOfPairs):
+class BagMean(MeanOverPairs):
     """k(A, B) = 1/(|A||B|) Σ_{a ∈ A, b ∈ B} k(a, b): the inner product of the mean members in feature space.
 
     ``BagMean(base).normalise()`` is the cosine of the two means. An empty bag has k = 0 with every bag.
@@ -232,7 +216,7 @@ class BagMean(MeanOfPairs):
     """
 
 
-class BestMatch(Lifted):
+class BestMatch(SetKernel):
     """k(A, B) = ½ [mean_{a ∈ A} max_{b ∈ B} k(a, b) + mean_{b ∈ B} max_{a ∈ A} k(a, b)]: each with its best match.
 
     A maximum of kernels is in general not positive semi-definite, so estimators test it on the data. An empty bag has
@@ -284,7 +268,7 @@ class BestMatch(Lifted):
 
     def grad(self, X, Z, W):
         """∂/∂log θ of the base kernel at the matched pairs: where the best match changes, one of the two slopes."""
-        A, B = self._members(X), self._members(Z)
+        A, B = self._prepared(X), self._prepared(Z)
         total = np.zeros(self.n_theta)
         for i, j, part, best_b, best_a in self._matches(A, B):
             V = np.zeros(part.shape)
