@@ -22,7 +22,7 @@ from mercer.approximate.base import UNASKED
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_method, check_X, held_residuals, over_partitions, predicts_numbers
 from mercer.gram import TiledGram
-from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.selection.judging import RowsLeftOut, refit_left_out
 from mercer.selection.result import begin, end
 from mercer.solvers.fitted import norms
 from mercer.solvers.plan_class import PlanOptions
@@ -275,7 +275,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
                 f"{type(self).__name__} does not keep its rows; give them: left_out(X, y) fits without some."
             )
         weight = self.row_weight_ if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return refitted(self, X, y, None if weight is None or np.all(weight == 1.0) else weight)
+        return refit_left_out(self, X, y, None if weight is None or np.all(weight == 1.0) else weight)
 
     @cached_property
     def loo_residuals_(self):
