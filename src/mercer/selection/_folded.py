@@ -40,7 +40,7 @@ class FoldRun:
         self.counted = counted  # whether the score of one of our models is the share of labels that are right
 
     def fold(self, model, whole, train, test, seconds, optimism):
-        """(the model fitted without a fold, its `FoldOutcome`); with ``optimism`` what ``whole`` chose, if time allows."""
+        """(the model fitted without a fold, its `FoldOutcome`); ``optimism`` judges what ``whole`` chose, too."""
         began = self.clock.seconds
         fitted = self.fit(model, train, seconds)
         score, predicted = self.judge(fitted, train, test)
