@@ -67,7 +67,8 @@ class FullSolve(Approximation):
         if held:  # rows of weight 0 to the fit
             seen = source.take(np.arange(source.n))
             rows = Rows(seen.X, seen.y, seen.weight, rows.trend, problem.merge)
-        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, problem.criterion is not None)
+        free = problem.criterion is not None and problem.optimize != "kernel"
+        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, free)
         if at.result is not None:
             at.result.lam = at.lam
         state, unit = landmarks_ridge.state_of(problem, at, fitted), problem.rows.unit

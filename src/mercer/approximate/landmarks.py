@@ -20,6 +20,7 @@ from mercer.gram.landmarks import drawn
 from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
+from mercer.primal.squared import VALUES
 from mercer.selection.result import SearchResult
 from mercer.selection.search import search_rows
 from mercer.solvers import Cholesky
@@ -205,17 +206,21 @@ def choose_kernel(task, problem, kernels):
     rows = Rows(block.X, block.y, block.weight, task.trend, problem.merge)
     found = search_rows(
         list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=problem.lam,
-        optimize=problem.optimize, clock=task.clock.part(SEARCHED), random_state=problem.seed,
+        optimize="lam" if problem.optimize == "lam" else "all", fixed_lam=problem.optimize == "kernel",
+        clock=task.clock.part(SEARCHED), random_state=problem.seed,
     )  # fmt: skip
     kernel, task.lam = found.kernel, found.lam
     if problem.optimize != "lam" and task.source.n > SUBSET:
-        kernel = rescale_lengths(task, kernel, rule)
+        kernel = rescale_lengths(task, kernel, rule, problem.lam if problem.optimize == "kernel" else None)
     found.kernel, found.seconds = kernel, time.perf_counter() - started
     return kernel, found
 
 
-def rescale_lengths(task, kernel, rule):
-    """The kernel with all length scales times the factor that is best on all rows, by few landmarks."""
+def rescale_lengths(task, kernel, rule, lam=None):
+    """The kernel with all length scales times the factor that is best on all rows, by few landmarks.
+
+    Each is judged at ``lam``, or at the λ that the rule chooses for it.
+    """
     theta, free = kernel.theta, lengths_of(kernel.names)
     if not free.any():
         return kernel
@@ -225,8 +230,8 @@ def rescale_lengths(task, kernel, rule):
     def value(power):
         at = np.clip(theta + free * power * math.log(STEP), *kernel.theta_bounds.T)
         one = kernel.with_theta(at)
-        fit = task.stage(one, m, None, rule, clock)[1]
-        tried[power] = min(pair[1] for pair in fit.history), one
+        fit = task.stage(one, m, lam, None if lam else rule, clock)[1]
+        tried[power] = VALUES[rule](fit, [lam])[0] if lam else min(pair[1] for pair in fit.history), one
         return tried[power][0]
 
     try:
@@ -244,7 +249,7 @@ def rescale_lengths(task, kernel, rule):
 
 
 def fit_and_choose_lam(task, kernel, lam, rule, found, criterion):
-    """(`LandmarkFit`, SearchResult or None): the fit, and how λ was chosen on all rows."""
+    """(`LandmarkFit`, SearchResult or None): the fit, and how hyper-parameters were chosen; λ by a rule on all rows."""
     if rule is None and not lam > 0:
         raise ValueError(f"lam = {lam}: a fit on landmarks needs lam > 0; use a small one, or approximation=None.")
     task.lam = lam if rule is None else task.lam
@@ -252,7 +257,7 @@ def fit_and_choose_lam(task, kernel, lam, rule, found, criterion):
     if not task.how.solve:
         proof.warn_of(fit.certificate, warn)
     if rule is None:
-        return fit, None
+        return fit, found
     whole = fit.fit.lam
     if found is None:
         found = SearchResult(kernel, whole, np.nan, criterion=repr(criterion))

@@ -45,7 +45,8 @@ def _learn(problem, task, some):
     if problem.optimize != "lam" and problem.source.n > shared.SUBSET:
         if max(task.sizes) <= shared.TRIED and task.clock.fits(WORTH):
             at.kernel = _climb_bound(task, at.kernel, at.lam)
-        at.kernel = shared.rescale_lengths(task, at.kernel, "density")
+        lam = at.lam if problem.optimize == "kernel" else None
+        at.kernel = shared.rescale_lengths(task, at.kernel, "density", lam)
     return at
 
 
@@ -55,7 +56,7 @@ def fit(how, problem, at):
     fitted, found = shared.fit_and_choose_lam(at.start, at.kernel, at.lam, rule, at.result, problem.criterion)
     source, f = problem.as_source(), LandmarkPosterior.of(fitted.fit)
     state = LandmarkState.of(fitted, source.n, 1.0, problem.flat, f)
-    state.learnt, state.result = process_on_landmarks(state), at.result if found is None else found
+    state.learnt, state.result = process_on_landmarks(state), found
     state.said = shared.report_of(fitted, problem, source, f.kernel, f.lam) | bound_of_evidence(state)
     return state
 

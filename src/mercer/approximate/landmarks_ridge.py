@@ -30,7 +30,7 @@ def fit(how, problem, at):
 
 def fit_landmarks_alone(problem, at):
     """(`LandmarkFit`, `Hyperparameters` with its λ)."""
-    (task, board), rule = at.start, shared.rule_of(problem.criterion)
+    (task, board), rule = at.start, None if problem.optimize == "kernel" else shared.rule_of(problem.criterion)
     fitted, found = shared.fit_and_choose_lam(task, at.kernel, at.lam, rule, at.result, problem.criterion)
     return fitted, replace(at, lam=fitted.fit.lam, result=keep_leaderboard(found, board))
 

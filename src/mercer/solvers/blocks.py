@@ -78,8 +78,8 @@ def _worth(course):
     """Whether some column has not yet reached its goal, and all will; the course is what is left beside the goals."""
     if not course or (course[-1] <= 1.0).all():
         return not course
-    if len(course) < TRIED:
-        return True
+    if len(course) < TRIED or not np.isfinite(course[-1]).all():  # nan: λ is lost in the rounding of K
+        return len(course) < TRIED
     open_ = course[-1] > 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         pace = np.log(course[-1] / course[-3])[open_] / 2  # of the logarithm, for each pass

@@ -150,12 +150,14 @@ def solve_all(K, rough, lam, y, H, b, precondition, goal, clock, blocks=False, s
     r, steps = y - H @ b, _Steps(rough, lam, precondition, clock, seconds)
     while number < ROUNDS + blocks and steps.going():
         way = steps.blocks if blocks and not number else steps.gradients
-        X = way(r if number else np.hstack([r, H]), t, goal)
-        alpha, b, V = best.alpha + X[:, :t], best.b, V if number else X[:, t:]
-        if H.shape[1]:
+        X, number = way(r if number else np.hstack([r, H]), t, goal), number + 1
+        alpha, b, V = best.alpha + X[:, :t], best.b, X[:, t:] if number == 1 else V
+        try:
             shift = np.linalg.solve(H.T @ V, H.T @ alpha)
-            alpha, b = alpha - V @ shift, b + shift
-        product, number = K @ alpha, number + 1
+        except np.linalg.LinAlgError:  # no step was made: K + λI is not positive definite in rounding
+            break
+        alpha, b = alpha - V @ shift, b + shift
+        product = K @ alpha
         left = y - H @ b - product - lam * alpha
         new = alpha, b, _rms(left), np.einsum("ij,ij->j", alpha, product), left
         better = new[2] < best.rms  # of targets whose squares are no numbers nothing is
