@@ -12,7 +12,7 @@ from mercer.approximate.base import Approximation
 from mercer.approximate.fitted import conventions, expansion, number_by_target
 from mercer.approximate.landmarks import FACTORS, Landmarks
 from mercer.approximate.landmarks_state import plain
-from mercer.approximate.neighbours_state import left_out_near
+from mercer.approximate.neighbours_left_out import left_out_errors
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
 from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
@@ -129,7 +129,7 @@ def lam_of_all(kernel, rows, lam, b, free, clock):
     Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls: the
     mean square over the targets, as a criterion has it. The errors are those of each target.
     """
-    error_at = left_out_near(kernel, rows, b, JUDGED, NEAR)
+    error_at = left_out_errors(kernel, rows, b, JUDGED, NEAR)
     error, timed = error_at(lam), Clock()
     for _ in range(HALVINGS if free else 0):
         if not clock.fits(timed.seconds):

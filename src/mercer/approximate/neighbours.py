@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from mercer._clock import latest
 from mercer.approximate.base import Approximation
 from mercer.approximate.landmarks import Landmarks
+from mercer.approximate.neighbours_left_out import NeighbourOptions
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_neighbours import COLUMNS, plan_neighbours
-
-FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 
 
 @dataclass(frozen=True)
@@ -58,29 +57,28 @@ class Neighbours(Approximation):
         """Return self, or raise ValueError for what cannot be."""
         if self.k != "auto" and (not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1):
             raise ValueError(f'k must be a whole number >= 1 or "auto", got {self.k!r}.')
-        self.chosen()
+        self.global_part()
         return self
 
-    @property
-    def first(self):
+    def first(self, problem):
         """Neighbours that hyper-parameters are learnt with."""
-        return FIRST if self.k == "auto" else self.k
+        return problem.options[NeighbourOptions].first if self.k == "auto" else self.k
 
-    @property
-    def most(self):
+    def most(self, problem):
         """Neighbours that there may be in the end."""
-        return MOST if self.k == "auto" else self.k
+        return problem.options[NeighbourOptions].most if self.k == "auto" else self.k
 
-    def chosen(self):
-        """`Landmarks` of the global part, or None."""
+    def global_part(self):
+        """`Landmarks` that carry the global part, or None."""
         if self.landmarks is None or isinstance(self.landmarks, Landmarks):
             return None if self.landmarks is None else self.landmarks.check()
         return Landmarks(self.landmarks, random_state=self.random_state).check()
 
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
-        options = {"most": self.most, "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.first, **options, **_of(problem).plan_options(self, problem))
+        options = {"most": self.most(problem), "memory": problem.memory, "why": why}
+        options |= _of(problem).plan_options(self, problem)
+        return plan_neighbours(problem.n, problem.d, self.first(problem), **options)
 
     @classmethod
     def offer(cls, problem, exact, why):

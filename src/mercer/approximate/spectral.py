@@ -54,8 +54,8 @@ class SpectralFeatures(Approximation):
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         options = nearby.plan_options(self.near(), problem, fourier=True)
-        options |= {"most": self.near().most, "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.near().first, **options)
+        options |= {"most": self.near().most(problem), "memory": problem.memory, "why": why}
+        return plan_neighbours(problem.n, problem.d, self.near().first(problem), **options)
 
     def search(self, problem):
         """See `Approximation.search`: by neighbours, then by the evidence of all rows."""
