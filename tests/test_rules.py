@@ -115,7 +115,7 @@ def algebra_in_estimators():
 
 def branches_on_the_approximation():
     """An estimator asks its approximation and what this has fitted; it does not find out which one it is."""
-    words = re.compile(r"landmarks|neighbours|waves|fourier", re.IGNORECASE)
+    words = re.compile(r"landmarks|neighbours|fourier", re.IGNORECASE)
     for path, node in nodes(ast.Call, ast.Compare, ast.If, ast.IfExp):
         asked = node.test if isinstance(node, ast.If | ast.IfExp) else node
         question = not isinstance(node, ast.Call) or dotted(node.func) in ("isinstance", "hasattr", "getattr")

@@ -5,6 +5,7 @@ import pytest
 
 import mercer
 from mercer import GaussianProcessClassifier, Neighbours
+from mercer.approximate import NeighbourOptions
 from mercer.kernels import Gaussian, Matern32, Spectrum
 
 

@@ -6,6 +6,7 @@ import pytest
 import mercer
 from mercer import KernelRidge, Landmarks
 from mercer._clock import FOREVER, Clock
+from mercer.approximate import FullSolveOptions
 from mercer.approximate.full import lam_of_all
 from mercer.gram import Rows, ScaledGram, TiledGram
 from mercer.gram.neighbours import NearestRows
@@ -119,10 +120,9 @@ def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
     rough = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     smooth = both(Matern32(1.5), 0.5, X, y)[1].fit_report_["approximation"]
     assert (rough["method"], smooth["method"]) == ("blocks", "conjugate gradients")
-    monkeypatch.setattr("mercer.approximate.full.ROUGH", np.inf)
-    other = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
+    options = FullSolveOptions(blocks_from=np.inf)
+    other = both(Exponential(2.0), 1e-3, X, y, options=options)[1].fit_report_["approximation"]
     assert other["verdict"] == rough["verdict"] == "solved" and rough["passes"] < other["passes"]
-    monkeypatch.undo()
     monkeypatch.setattr("mercer.solvers.blocks.MOST_PASSES", 3)  # too slow: conjugate gradients go on
     exact, slow = both(Exponential(2.0), 1e-3, X, y)
     said = slow.fit_report_["approximation"]

@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mercer import load
+from mercer.approximate import LandmarkOptions
 from mercer.cli import large, main
 from mercer.selection import judging
 from mercer.sources import cluster as clusters
@@ -20,14 +21,13 @@ KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel", "--no-progress")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, set_defaults):
     """A table in two files and in one, with holes in a column and in the target."""
     monkeypatch.setattr(large, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
     monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
-    for place in ("landmarks", "landmarks_machine"):
-        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
+    set_defaults(LandmarkOptions, subset=200, machine_subset=200)
     rng = np.random.default_rng(0)
     x, site = rng.uniform(-2, 2, N), rng.choice(["dry", "wet"], N)
     y = np.sin(2 * x) + (site == "wet") + 0.3 * rng.standard_normal(N)
@@ -141,7 +141,7 @@ def test_processes_of_this_machine_from_the_shell(folder):
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_rows_of_a_worker_that_is_killed_are_read_again(folder):
-    from mercer.tabular.large import Converter, numbers, survey
+    from mercer.tabular.large import Converter, make_numbers, survey
     from mercer.tabular.pages import Pages
     from mercer.tabular.recipe import Recipe
 
@@ -149,9 +149,9 @@ def test_rows_of_a_worker_that_is_killed_are_read_again(folder):
     found = survey(pages)
     recipe = Recipe().fit(found.frame.drop("y", "label"), written=found.styles)
     converter = Converter(pages, found, recipe, "y", False)
-    here = numbers(converter)
+    here = make_numbers(converter)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
-        there = numbers(converter, workers=clusters.Workers(client))
+        there = make_numbers(converter, workers=clusters.Workers(client))
         source, index = there.source(), np.arange(0, len(here.y), 7)
         np.testing.assert_array_equal(there.X_held, here.X_held)
         for _ in range(2):

@@ -11,6 +11,7 @@ from mercer._clock import FOREVER, Clock
 from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.kernels import check_kernel
+from mercer.approximate.options import TimeOptions
 from mercer.gram import Rows
 from mercer.kernels import Kernel
 from mercer.selection.base import Rule
@@ -23,8 +24,6 @@ NAMES = {
     "ridge": "KernelRidge", "process": "GaussianProcessRegressor", "classes": "GaussianProcessClassifier",
     "machine": "KernelMachine",
 }  # fmt: skip
-UNASKED = 30.0  # seconds of a search that nobody has asked for
-SEARCHED = 0.25  # of the time, for a search on some of the rows before a fit that is not exact
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,14 +179,14 @@ class Problem:
 
     def search_limit(self):
         """The clock of a search: half a minute where nobody has asked for it, nor limited it."""
-        return self.clock if self.asked or self.clock.limited else Clock(UNASKED)
+        return self.clock if self.asked or self.clock.limited else Clock(self.options[TimeOptions].unasked)
 
     def search_clock(self, share=1.0, fits=1):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
         if not self.clock.limited:
             return self.search_limit()
         if self.on_some:
-            return self.clock.part(share * SEARCHED)
+            return self.clock.part(share * self.options[TimeOptions].subset_share)
         return self.clock.part(share, keep=CAUTION * fits * self.plan.last)
 
 
@@ -306,13 +305,16 @@ def choose(problem, binding=True):
 def _automatic(problem):
     """(approximation, plan) of the first that is offered; None where the exact fit is made."""
     from mercer.approximate.exact import Exact
+
+    exact = Exact().plan(problem, binding=False)
+    why = preferred(exact, problem.count, memory=problem.memory, time_budget=problem.time_budget)
+    if not why and exact.solver != "cg":  # nothing is offered, and a first small fit does not load these modules
+        return None
     from mercer.approximate.full import FullSolve
     from mercer.approximate.landmarks import Landmarks
     from mercer.approximate.neighbours import Neighbours
     from mercer.approximate.spectral import Fourier
 
-    exact = Exact().plan(problem, binding=False)
-    why = preferred(exact, problem.count, memory=problem.memory, time_budget=problem.time_budget)
     for kind in (FullSolve, Fourier, Neighbours, Landmarks):
         found = kind.offer(problem, exact, why) if problem.model in kind.models else None
         if found is not None:

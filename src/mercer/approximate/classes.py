@@ -1,7 +1,7 @@
 """A Gaussian process classifier: what it is asked, the model of its labels, a prior on its kernel, its exact fit."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from mercer._state import check
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.classes_warnings import warn_of_fit
-from mercer.approximate.expressions import LEAST_ROWS, search_class_expressions
+from mercer.approximate.kernels import LEAST_ROWS, search_class_expressions
 from mercer.approximate.fitted import Fitted, by_target, number_by_target
 from mercer.approximate.labels import as_signs, stratified_order
 from mercer.gram import TiledGram
@@ -19,13 +19,15 @@ from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
+from mercer.selection import SearchOptions
 from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of
+from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
-STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
-COUPLED = 27.0  # the same for each class of a softmax: explicit inverses, and what is left out
+# Factorisations of a fit, about; for each class of a softmax, with its explicit inverses and what is left out.
+STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0, "softmax": 27.0}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +93,7 @@ class ClassProblem(Problem):
         what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
         instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
         reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
-        steps = COUPLED * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
+        steps = STEPS["softmax"] * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
         options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None}
         options |= {"memory": self.memory, "time_budget": self.time_budget, "instead": instead, "binding": binding}
         return plan_arrays(self.inference, n, arrays, self.d, reason=reason, what=what, **options)
@@ -111,13 +113,16 @@ class ClassProblem(Problem):
             scale = latent_scale(self.link) if isinstance(self.prior, str) else None
             result = search_class_expressions(self, rows, model.evaluate, order, scale).result().warn()
             return Hyperparameters(result.kernel, None, result, model)
-        options = {"rows": rows.n, "order": order, "starts": self.starts}
-        options |= {"callback": self.report, "random_state": self.seed}
+        options = {
+            "order": order,
+            "seed": self.seed,
+            "options": replace(self.options[SearchOptions], starts=self.starts),
+        }
         found = []
         for i, kernel in enumerate(kernels):
-            prior = kernel_prior(self.prior, kernel, rows, self.link)
-            clock = self.search_clock(1.0 / (len(kernels) - i))
-            found.append(search_latent(kernel, rows.X, model.evaluate, prior=prior, clock=clock, **options))
+            space = SearchSpace(kernel, prior=kernel_prior(self.prior, kernel, rows, self.link))
+            record = Record(self.search_clock(1.0 / (len(kernels) - i)), self.report)
+            found.append(search_latent(space, rows.X, model.evaluate, record=record, **options))
         result = best_of(found).warn()
         return Hyperparameters(result.kernel, None, result, model)
 

@@ -5,33 +5,14 @@ By neighbours Laplace's approximation is a local one; on landmarks it is one of 
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._policies import Options
 from mercer.approximate.classes import ApproximateClasses
 from mercer.approximate.labels import stratified_order
+from mercer.approximate.options import ClassOptions, TimeOptions
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels.hyper import lengths_of
-from mercer.solvers.plan_neighbours import SUBSET
-
-
-@dataclass(frozen=True)
-class ClassesByRowsOptions(Options):
-    """How a classifier of many rows learns from some of them, and is judged by others.
-
-    Examples
-    --------
-    >>> from mercer.approximate.classes_by_rows import ClassesByRowsOptions
-    >>> ClassesByRowsOptions().judged
-    2048
-    """
-
-    subset: int = SUBSET  # rows that the kernel is learnt on, exactly
-    tried: int = 512  # rows left out for each length factor, and for each number of neighbours
-    rescaling: float = 0.4  # of the time that is left after the search, for length factors
-    judged: int = 2048  # rows left out at the end
 
 
 class ClassesByRows(ABC):
@@ -49,7 +30,7 @@ class ClassesByRows(ABC):
 
     def __init__(self, problem, how):
         self.problem, self.rows, self.how = problem, problem.rows, how
-        self.options = problem.options[ClassesByRowsOptions]
+        self.options = problem.options[ClassOptions]
         self.number, self.mean = self.rows.y[:, 0].astype(np.int64), (problem.mean or 0.0, problem.constant)
         if problem.inference != "laplace":
             raise ValueError("a classifier by neighbours or on landmarks has inference='laplace'.")
@@ -91,7 +72,7 @@ class ClassesByRows(ABC):
     def _rescale_lengths(self, kernel):
         """The kernel with all length scales times the factor of the least log loss of rows left out."""
         free, rows = lengths_of(kernel.names), self.some(self.options.tried)
-        tried, clock = {}, self.problem.clock.part(self.options.rescaling)
+        tried, clock = {}, self.problem.clock.part(self.problem.options[TimeOptions].rescaling_share)
         factors = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
         for factor in factors if free.any() and clock.fits(2.0 * self.trial) else ():  # one alone says nothing
             if not clock.fits(clock.seconds / max(len(tried), 1)):

@@ -8,12 +8,12 @@ from mercer._state import check, check_vectors
 from mercer._threads import few_threads
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.exact import ExactFit
-from mercer.approximate.expressions import search_expressions, searchable
 from mercer.approximate.fitted import conventions, expansion, number_by_target, slopes_of, trend_attributes
-from mercer.approximate.kernels import default_prior
+from mercer.approximate.kernels import default_prior, search_expressions, searchable
 from mercer.gram import Rows, take
 from mercer.kernels import Kernel
-from mercer.selection.search import search_rows
+from mercer.selection import SearchOptions
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.solvers.fitted import LeftOut, constant_model, examine_fit, left_out
 from mercer.solvers.plan import SOLVERS, as_solver
 from mercer.solvers.plan import choose as choose_solver
@@ -52,10 +52,12 @@ class RidgeProblem(Problem):
             kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
         unseen = self.unnamed and rule.smooth and self.optimize != "lam"
         kernels, rule = list(self.kernels) if self.several else self.kernels[0], rule.restrict(rows.used)
-        options = {"lam": self.lam, "optimize": "lam" if self.optimize == "lam" else "all", "callback": self.report}
-        options |= {"fixed_lam": self.optimize == "kernel", "clock": self.search_clock(), "random_state": self.seed}
-        options |= {"solver": self._solver(), "prior": default_prior(self.kernels[0]) if unseen else None}
-        found = search_rows(kernels, rows, rule.in_unit(rows.unit), **options)
+        prior = default_prior(self.kernels[0]) if unseen else None
+        space = SearchSpace(kernels, self.lam, optimize=self.optimize, prior=prior)
+        found = search_rows(
+            space, rows, rule.in_unit(rows.unit), solver=self._solver(), seed=self.seed,
+            record=Record(self.search_clock(), self.report), options=self.options[SearchOptions],
+        )  # fmt: skip
         return Hyperparameters.of(found.warn() if self.asked else found)
 
     def search_expressions(self, solver=None):

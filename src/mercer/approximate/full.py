@@ -10,21 +10,17 @@ from mercer._warn import warn
 from mercer.approximate import landmarks_ridge
 from mercer.approximate.base import Approximation
 from mercer.approximate.fitted import conventions, expansion, number_by_target
-from mercer.approximate.landmarks import FACTORS, Landmarks
+from mercer.approximate.landmarks import Landmarks
 from mercer.approximate.landmarks_state import plain
 from mercer.approximate.neighbours_left_out import left_out_errors
+from mercer.approximate.options import FullSolveOptions, LandmarkOptions
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
 from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
 from mercer.solvers.plan_landmarks import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
-BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
-JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
-ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
-DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
 LATE = "No passes over all rows fit the time"
-HALVINGS = 40  # of λ, at most: without noise the error falls for ever
 
 
 @dataclass(frozen=True)
@@ -51,14 +47,16 @@ class FullSolve(Approximation):
         if not why:
             return None
         options = {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t, "why": why}
-        options["factors"] = FACTORS if problem.lengths_tried else 0
+        options["factors"] = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
         plan = affordable(problem.count, problem.d, **options)
         return plan and (cls(), plan)
 
     def search(self, problem):
         """See `Approximation.search`."""
         problem = replace(problem, on_some=True)
-        return landmarks_ridge.search(self.landmarks, problem, lambda: problem.clock.part(BEFORE))
+        return landmarks_ridge.search(
+            self.landmarks, problem, lambda: problem.clock.part(problem.options[FullSolveOptions].landmark_share)
+        )
 
     def fit(self, problem, at):
         """See `Approximation.fit`."""
@@ -68,7 +66,7 @@ class FullSolve(Approximation):
             seen = source.take(np.arange(source.n))
             rows = Rows(seen.X, seen.y, seen.weight, rows.trend, problem.merge)
         free = problem.criterion is not None and problem.optimize != "kernel"
-        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, free)
+        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, free, problem.options[FullSolveOptions])
         if at.result is not None:
             at.result.lam = at.lam
         state, unit = landmarks_ridge.state_of(problem, at, fitted), problem.rows.unit
@@ -84,7 +82,7 @@ class FullSolve(Approximation):
         return state
 
 
-def solve_all_rows(fitted, kernel, rows, clock, free):
+def solve_all_rows(fitted, kernel, rows, clock, free, options):
     """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
     ``fitted`` is the `LandmarkFit`. The error of a target, a tenth of which may be left, is its, or the smaller one
@@ -101,13 +99,14 @@ def solve_all_rows(fitted, kernel, rows, clock, free):
     cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
     if not clock.fits(cost.all):
         return _keep_landmarks(found, LATE), fit.lam
-    lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
+    lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all), options)
     if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
         return None, lam
     error = np.maximum(np.minimum(loo, error), fit.floor)
+    blocks = fit.missing[0] > options.blocks_from * rows.total * lam
     made = solve_all(
         K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H), b, prepare(np.arange(rows.n), lam),
-        proof.CERTIFIED * error / unit, clock, blocks=fit.missing[0] > ROUGH * rows.total * lam, seconds=cost.product,
+        proof.CERTIFIED * error / unit, clock, blocks=blocks, seconds=cost.product,
     )  # fmt: skip
     if made is None:
         return _keep_landmarks(found, LATE), fit.lam
@@ -123,22 +122,22 @@ def solve_all_rows(fitted, kernel, rows, clock, free):
     return made, lam
 
 
-def lam_of_all(kernel, rows, lam, b, free, clock):
+def lam_of_all(kernel, rows, lam, b, free, clock, options):
     """(λ, errors) of all rows, as some of them say that are left out and predicted by their neighbours.
 
-    Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls: the
-    mean square over the targets, as a criterion has it. The errors are those of each target.
+    Landmarks that miss much of K like a large λ. Where it is free, it is halved from theirs while the error falls by a
+    thousandth: the mean square over the targets, as a criterion has it. The errors are those of each target.
     """
-    error_at = left_out_errors(kernel, rows, b, JUDGED, NEAR)
+    error_at = left_out_errors(kernel, rows, b, options.judged, options.near)
     error, timed = error_at(lam), Clock()
-    for _ in range(HALVINGS if free else 0):
+    for _ in range(40 if free else 0):  # without noise the error falls for ever
         if not clock.fits(timed.seconds):
             break
         timed = Clock()
-        less = error_at(lam / DOWN)
-        if not np.linalg.norm(less) < (1.0 - WORTH) * np.linalg.norm(error):
+        less = error_at(lam / 2.0)
+        if not np.linalg.norm(less) < 0.999 * np.linalg.norm(error):
             break
-        lam, error = lam / DOWN, less
+        lam, error = lam / 2.0, less
     return lam, error
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from mercer._clock import latest
 from mercer.approximate.base import Approximation
 from mercer.approximate.landmarks import Landmarks
-from mercer.approximate.neighbours_left_out import NeighbourOptions
+from mercer.approximate.options import NeighbourOptions
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.solvers.plan import CAUTION
 from mercer.solvers.plan_neighbours import COLUMNS, plan_neighbours

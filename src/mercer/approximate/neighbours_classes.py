@@ -3,7 +3,8 @@
 import numpy as np
 
 from mercer.approximate.classes_by_rows import ClassesByRows
-from mercer.approximate.neighbours_left_out import NeighbourOptions, enough_neighbours, words_of_trials
+from mercer.approximate.neighbours_left_out import enough_neighbours, words_of_trials
+from mercer.approximate.options import NeighbourOptions
 from mercer.inference.neighbours_classes import NeighbourClasses
 
 

@@ -4,35 +4,12 @@ Rows with equal inputs and equal targets are copies: for intervals they leave to
 there, exactly as one row of their weight does.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
-from mercer._policies import Options
 from mercer.inference.neighbours import LOG_2PI, OrderedRows
-from mercer.solvers.plan_neighbours import SUBSET
-
-
-@dataclass(frozen=True)
-class NeighbourOptions(Options):
-    """How many neighbours there are, and how many rows say whether these are enough.
-
-    Examples
-    --------
-    >>> from mercer.approximate.neighbours_left_out import NeighbourOptions
-    >>> NeighbourOptions(first=8, most=32).first
-    8
-    """
-
-    first: int = 64  # neighbours that k="auto" learns hyper-parameters with
-    most: int = 256  # neighbours that k="auto" ends with, at most
-    subset: int = SUBSET  # rows that a search begins with, exactly
-    landmarks: int = 256  # of the global part, where no number is given
-    left_out: int = 8192  # rows: the standard error of a coverage of 90 % is then 0.3 %
-    tried: int = 2048  # of these rows, for each number of neighbours
-    gain: float = 0.02  # nats of a row that twice as many neighbours must gain
 
 
 class Copies(NamedTuple):
@@ -43,7 +20,7 @@ class Copies(NamedTuple):
 
     first: np.ndarray
     share: np.ndarray
-    count: np.ndarray
+    times: np.ndarray
     group: np.ndarray  # of each row used
 
     @classmethod

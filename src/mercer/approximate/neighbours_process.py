@@ -2,13 +2,15 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from mercer.approximate.base import Hyperparameters
 from mercer.approximate.kernels import refuse_without_points
-from mercer.approximate.neighbours_left_out import NeighbourOptions, enough_rows
+from mercer.approximate.neighbours_left_out import enough_rows
 from mercer.approximate.neighbours_state import NeighbourState
+from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, learn, make_prior
 from mercer.gram import take
 from mercer.gram.landmarks import drawn
@@ -16,7 +18,9 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
-from mercer.selection.local_search import search_neighbours
+from mercer.selection import NeighbourSearchOptions
+from mercer.selection.search import Record, SearchSpace
+from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
 from mercer.sources.base import Block
 
@@ -28,7 +32,7 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     part = how.global_part()
     m = 0 if part is None else _size(part, problem)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "waves": fourier}
+    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "fourier": fourier}
 
 
 def _size(part, problem):
@@ -37,7 +41,7 @@ def _size(part, problem):
 
 
 def search(how, problem, refine_more=None):
-    """See `Approximation.search`; ``refine_more`` is (found, options) ↦ a `SearchResult` that goes on from one."""
+    """See `Approximation.search`; ``refine_more`` is (found, space) ↦ a `SearchResult` that goes on from one."""
     rows, kernel, lam, result = problem.rows, problem.kernels[0], problem.start, None
     started, one = time.perf_counter(), take(rows.X, np.arange(1))
     refuse_without_points(kernel, kernel.retain(one), "new rows have no neighbours; use approximation=None")
@@ -93,20 +97,16 @@ def _starts(kernel, kernels, lam, variance):
 
 def _refine(how, problem, at, started, refine_more):
     """The `SearchResult` by batches of rows of all; what was found on some rows is where they begin."""
-    kernel, rows, criterion, optimize = at.kernel, problem.rows, problem.criterion, problem.optimize
-    box = np.vstack([kernel.theta_bounds, [np.log(problem.bounds)]])
-    free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
+    kernel, rows, criterion = at.kernel, problem.rows, problem.criterion
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     starts = _starts(kernel, problem.kernels, at.lam, float(rows.y.var(axis=0).mean()))
-    options = {"names": [*kernel.names, "lam"], "box": box, "free": free, "callback": problem.report}
-    options["prior"] = make_prior(problem.prior, kernel, rows, criterion)
-    ordered = criterion.by_neighbours == "before"
-    found = search_neighbours(
-        kernel, rows, at.lam, how.first(problem), how.random_state, ordered=ordered, starts=starts, counts=counts,
-        clock=problem.search_clock(), **options,
-    )  # fmt: skip
-    if refine_more is not None and ordered:
-        found = refine_more(found, options)
+    prior = make_prior(problem.prior, kernel, rows, criterion)
+    space = SearchSpace(kernel, at.lam, problem.bounds, problem.optimize, prior)
+    density = NeighbourDensity(rows, how.first(problem), criterion.by_neighbours == "before", counts)
+    record, options = Record(problem.search_clock(), problem.report), problem.options[NeighbourSearchOptions]
+    found = search_neighbours(space, criterion, density, starts, record=record, seed=how.random_state, options=options)
+    if refine_more is not None and density.ordered:
+        found = refine_more(found, replace(space, kernel=found.kernel, lam=found.lam))
     first = at.result
     found.criterion, found.candidates = first.criterion, first.candidates
     found.history = [*first.history, *found.history]

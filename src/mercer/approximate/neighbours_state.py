@@ -9,7 +9,8 @@ from mercer._state import check
 from mercer.approximate.base import Approximation
 from mercer.approximate.fitted import Fitted, Scores, slopes_of
 from mercer.approximate.neighbours import Neighbours
-from mercer.approximate.neighbours_left_out import Copies, NeighbourOptions, left_out, log_density, words_of_trials
+from mercer.approximate.neighbours_left_out import Copies, left_out, log_density, words_of_trials
+from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, process_attributes
 from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
@@ -69,7 +70,7 @@ class NeighbourState(Fitted):
         options, rows = NeighbourOptions() if options is None else options, posterior.rows
         copies = Copies.of(rows, precisions)
         drawn = copies.draw(seed, options.left_out)
-        first, share, count = copies.first[drawn], copies.share[drawn], copies.count[drawn]
+        first, share, count = copies.first[drawn], copies.share[drawn], copies.times[drawn]
         half = max(1, posterior.k // 2)
         distinct = left_out(posterior, first, share)
         fewer = left_out(posterior, first, share, half) if half < posterior.k and posterior.local else None

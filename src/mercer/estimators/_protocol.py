@@ -18,7 +18,7 @@ from mercer._cached import Derived, Unless, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
-from mercer.approximate.base import UNASKED
+from mercer.approximate.options import TimeOptions
 from mercer.estimators._report import FitReport
 from mercer.estimators.validation import check_method, check_X, held_residuals, over_partitions, predicts_numbers
 from mercer.gram import TiledGram
@@ -167,7 +167,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         """The clock of a search: what the last fit, as the plan predicts it, leaves of the time."""
         if self._clock.limited:
             return self._clock.part(keep=CAUTION * self.plan_.last)
-        return Clock(UNASKED) if self.criterion is None else self._clock
+        return Clock(TimeOptions().unasked) if self.criterion is None else self._clock
 
     def _take_over(self, fitted):
         """Become the other, and nothing else."""

@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._policies import OptionSet
 from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.base import choose
 from mercer.approximate.kernels import latent_kernel, refuse_without_points
+from mercer.approximate.options import ProcessOptions
 from mercer.approximate.process import (
-    NOISE,
     ProcessProblem,
     evidence_of,
     has_curvature,
@@ -68,7 +69,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time. Else it is `Fourier` in up to three columns, where its
-        waves are not too many, `Neighbours` up to 32 columns, and `Landmarks` beyond.
+        features are not too many and finufft is installed, `Neighbours` up to 32 columns, and `Landmarks` beyond.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -156,7 +157,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     @property
     def interval_method(self):  # type: ignore[override]
-        """What `predict_interval` does: "gaussian"; "calibrated" by neighbours or waves, on rows that were left out."""
+        """What `predict_interval` does: "gaussian", or "calibrated" on rows that were left out."""
         return "calibrated" if self._fitted is not None and self._fitted.calibrated else "gaussian"
 
     @with_progress
@@ -250,7 +251,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         else:
             kernel = clone(as_kernel(self.kernel), safe=False)
             X = kernel.validate(check_X(unfitted, X, reset=True, kernel=kernel))
-        noise = NOISE * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
+        noise = OptionSet(self.options)[ProcessOptions].noise * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
         return kernel, X, noise
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
@@ -282,7 +283,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         evidence = evidence_of(np.ndim(self.noise_) > 0)
         if theta is None:
             return self._fitted.evidence_terms(evidence)
-        rows, (kernel, lam) = self._with_values(), hyper.checked(self.kernel_, theta)
+        rows, (kernel, lam) = self._with_values(), hyper.kernel_and_noise(self.kernel_, theta)
         options = {"memory": self.memory, "targets": rows.t, "inverse": True}
         solver = choose_solver("cholesky", rows.n, **options)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
@@ -318,7 +319,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
         around = self._likelihood_around(self.lam_ or float(theta is not None))
-        z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
+        z = around.at(self.lam_) if theta is None else hyper.check_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 

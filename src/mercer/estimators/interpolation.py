@@ -183,7 +183,7 @@ class KernelInterpolator(KernelRegressor):
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
         solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.selection_ = chosen(self, several, rows, rule, solver, lam, fixed_lam=True)
+        self.selection_ = chosen(self, several, rows, rule, solver, lam, "kernel")
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
 from mercer._warn import repeat, warn
-from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
-from mercer.approximate.kernels import check_kernel
+from mercer.approximate.kernels import LEAST_ROWS, check_kernel, searchable
+from mercer.approximate.options import TimeOptions
 from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X_y, seed_of
@@ -219,7 +219,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
+        clock = self._search_clock() if self._clock.limited else Clock(TimeOptions().unasked)
         names = vars(self).get("feature_names_in_")
         options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
         options["names"] = None if names is None else list(names)

@@ -21,7 +21,7 @@ BINS = 24
 CAUTIONS = 3  # notes that a verdict begins with
 ENTRIES = 60  # of the fit report
 ITEMS = 12
-LOCAL = {"neighbours": "Neighbours", "fourier": "Waves"}
+LOCAL = {"neighbours": "Neighbours", "fourier": "Fourier features"}
 
 
 def data_section(case, notes):
@@ -131,7 +131,7 @@ def landmarks_section(model):
 
 
 def local_section(model):
-    """{kind, words, numbers} of a fit by neighbours or waves, or None."""
+    """{kind, words, numbers} of a fit by neighbours or Fourier features, or None."""
     found = model.fit_report_.get("approximation")
     if not found or found["kind"] not in LOCAL:
         return None

@@ -34,7 +34,7 @@ class Plan:
         "cholesky", "mixed", "spectral", "cg", another way of solving, or the class name of another solver.
     gram : str
         "dense": K is stored; "tiled": it is evaluated where it is needed; "landmarks": K ≈ AᵀA;
-        "neighbours": small systems of k rows; "waves": a grid of frequencies.
+        "neighbours": small systems of k rows; "fourier": Fourier features.
     memory_bytes : float
         Predicted peak of the solver, and of K where it is stored.
     threads : int
@@ -48,7 +48,7 @@ class Plan:
     landmarks : int
         With gram "landmarks": how many there are, at most.
     neighbours : int
-        With gram "neighbours": of how many a prediction is made; with "waves" a variance, where waves are many.
+        With gram "neighbours": of how many a prediction is made; with "fourier" a variance, where features are many.
     searching : dict
         Counted operations of a search of hyper-parameters, before the work.
 
@@ -81,6 +81,7 @@ class Plan:
         """Return the plan that had this state."""
         state = {"landmarks": 0, "neighbours": 0, "searching": {}, **state}  # plans of older files have none
         state.pop("compiled", None)  # of files that were written when loops had to be compiled first
+        state["gram"] = "fourier" if state["gram"] == "waves" else state["gram"]
         check(state, FIELDS, "Plan")
         return cls(**state)
 
@@ -110,8 +111,8 @@ class Plan:
 
     def _how(self):
         """What is solved, in a few words."""
-        if self.gram == "waves":
-            return "the mean from waves on an even grid"
+        if self.gram == "fourier":
+            return "the mean from Fourier features"
         if self.neighbours:
             return f"each prediction from the {self.neighbours} nearest rows"
         if self.landmarks and self.solver == "all rows":
