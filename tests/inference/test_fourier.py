@@ -22,7 +22,7 @@ from mercer.report import collect, write
 from mercer.selection import Evidence
 from mercer.selection.search import SearchSpace
 from mercer.selection.spectral_search import SpectralSearchOptions, search_spectral
-from mercer.solvers import Cholesky, Span
+from mercer.solvers import Cholesky, PlanOptions, Span
 from mercer.solvers.toeplitz import Convolution, FactoredToeplitz, IteratedToeplitz, ToeplitzOptions, lanczos
 
 
@@ -213,20 +213,15 @@ def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
     assert mercer.plan(model.frozen(), X, y) == model.frozen().fit(X, y).plan_
 
 
-@pytest.fixture
-def few_rows_are_many(monkeypatch):
-    """From a hundred rows on "auto" looks for something faster than the exact fit."""
-    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
+FEW = PlanOptions(exact_below=100, exact_seconds=1e-9)  # from 100 rows on "auto" looks for something faster
 
 
-def test_auto_takes_features_where_they_are_not_too_many(rng, few_rows_are_many):
+def test_auto_takes_features_where_they_are_not_too_many(rng):
     X = rng.uniform(0, 6, (400, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(400)
 
     def fitted(kernel, d=2):
-        model = GaussianProcessRegressor(kernel, 0.01, criterion=None)
+        model = GaussianProcessRegressor(kernel, 0.01, criterion=None, options=FEW)
         assert mercer.plan(model, X[:, :d]).gram == "fourier"
         return model.fit(X[:, :d], y)
 
@@ -240,7 +235,7 @@ def test_auto_takes_features_where_they_are_not_too_many(rng, few_rows_are_many)
     grown = rough.update(X[:5] + 0.01, y[:5])
     assert grown.fit_report_["approximation"]["kind"] == "neighbours"
     for kernel in (Linear(), Gaussian(1.0) + Linear()):
-        assert mercer.plan(GaussianProcessRegressor(kernel), X).gram == "neighbours"
+        assert mercer.plan(GaussianProcessRegressor(kernel, options=FEW), X).gram == "neighbours"
     assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=2).gram == "fourier"
     assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=4).gram == "neighbours"
 
@@ -266,11 +261,11 @@ def test_what_has_no_fourier_features(rng):
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
 
 
-def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch, few_rows_are_many):
+def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch):
     monkeypatch.setitem(sys.modules, "finufft", None)
     monkeypatch.setattr("mercer.approximate.spectral.has_finufft", lambda: False)
     X = rng.uniform(0, 6, (400, 2))
-    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None)
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, options=FEW)
     for refused in (model.set_params(approximation=Fourier()).fit, lambda X, y: mercer.plan(model, X)):
         with pytest.raises(ImportError, match="fourier"):
             refused(X, X[:, 0])
@@ -435,9 +430,9 @@ def test_a_search_that_needs_too_many_features_says_so(rng):
 
 
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
-def test_a_fit_whose_search_had_too_many_features(rng, how, few_rows_are_many):
+def test_a_fit_whose_search_had_too_many_features(rng, how):
     X = rng.uniform(0, 10, (1100, 1))  # more than the search on some rows takes
-    options = [SpectralSearchOptions(most=10)]
+    options = [SpectralSearchOptions(most=10), FEW]
     model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1, options=options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

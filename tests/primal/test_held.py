@@ -145,6 +145,6 @@ def test_sums_that_allow_no_lam_near_the_guess_lead_to_a_larger_one(rng, monkeyp
             raise NotPositiveDefinite("rounded off")
         return known(fit, lams)
 
-    monkeypatch.setattr(squared, "loo_values", values)
+    monkeypatch.setitem(squared.VALUES, "loo", values)
     made = KernelRidge(Matern32(1.0), criterion="loo", optimize="lam", approximation=Landmarks(40))
     assert quiet(made, *data(rng, 800)).lam_ >= limit / 4

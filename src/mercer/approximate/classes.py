@@ -9,8 +9,8 @@ import numpy as np
 from mercer._state import check
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.classes_warnings import warn_of_fit
-from mercer.approximate.kernels import LEAST_ROWS, search_class_expressions
 from mercer.approximate.fitted import Fitted, by_target, number_by_target
+from mercer.approximate.kernels import LEAST_ROWS, search_class_expressions
 from mercer.approximate.labels import as_signs, stratified_order
 from mercer.gram import TiledGram
 from mercer.inference.classes import ClassModel, ClassPosterior, OneAgainstRest
@@ -94,9 +94,8 @@ class ClassProblem(Problem):
         instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
         reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
         steps = STEPS["softmax"] * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
-        options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None}
-        options |= {"memory": self.memory, "time_budget": self.time_budget, "instead": instead, "binding": binding}
-        return plan_arrays(self.inference, n, arrays, self.d, reason=reason, what=what, **options)
+        options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None, "instead": instead}
+        return plan_arrays(self.inference, self.sizes(binding), arrays, reason=reason, what=what, **options)
 
     def search_exactly(self):
         model = self.label_model(self.rows, self.coupled)

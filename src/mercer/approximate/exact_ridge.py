@@ -15,8 +15,7 @@ from mercer.kernels import Kernel
 from mercer.selection import SearchOptions
 from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.solvers.fitted import LeftOut, constant_model, examine_fit, left_out
-from mercer.solvers.plan import SOLVERS, as_solver
-from mercer.solvers.plan import choose as choose_solver
+from mercer.solvers.plan import SOLVERS, as_solver, choose_solver
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,11 +31,10 @@ class RidgeProblem(Problem):
 
     def plan_exactly(self, binding=True):
         rule = self.criterion
-        options = {"memory": self.memory, "targets": self.t, "inverse": rule is not None, "binding": binding}
+        options = {"inverse": rule is not None, "lam_alone": self.optimize == "lam"}
         options["search"] = None if rule is None else self.n if rule.merges else self.count
-        options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
         options["arrays"] = 2 if rule is None else max(2, rule.arrays)  # two of the rows left out, after any search
-        return choose_solver(self.solver, self.n, self.d, **options)[1]
+        return choose_solver(self.solver, self.sizes(binding), **options)[1]
 
     def _solver(self):
         """The solver of the plan."""

@@ -17,7 +17,7 @@ from mercer.approximate.options import FullSolveOptions, LandmarkOptions
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
 from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
-from mercer.solvers.plan_landmarks import affordable
+from mercer.solvers.plan_approximate import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 LATE = "No passes over all rows fit the time"
@@ -46,9 +46,8 @@ class FullSolve(Approximation):
         why = why or (ITERATED if exact.solver == "cg" else "")
         if not why:
             return None
-        options = {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t, "why": why}
-        options["factors"] = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
-        plan = affordable(problem.count, problem.d, **options)
+        factors = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
+        plan = affordable(problem.row_sizes(), factors=factors, why=why)
         return plan and (cls(), plan)
 
     def search(self, problem):
@@ -122,7 +121,7 @@ def solve_all_rows(fitted, kernel, rows, clock, free, options):
     return made, lam
 
 
-def lam_of_all(kernel, rows, lam, b, free, clock, options):
+def lam_of_all(kernel, rows, lam, b, free, clock, options=FullSolveOptions()):
     """(λ, errors) of all rows, as some of them say that are left out and predicted by their neighbours.
 
     Landmarks that miss much of K like a large λ. Where it is free, it is halved from theirs while the error falls by a

@@ -25,7 +25,8 @@ from mercer.primal.squared import VALUES
 from mercer.selection import SearchOptions
 from mercer.selection.result import SearchResult
 from mercer.selection.search import Record, SearchSpace, search_rows
-from mercer.solvers.plan_landmarks import plan_landmarks, stages
+from mercer.solvers.plan_approximate import plan_landmarks, stages
+from mercer.solvers.plan_class import LandmarkSizeOptions
 from mercer.sources import OutOfTime
 from mercer.sources.changed import Without
 from mercer.sources.checkpoint import Checkpoint
@@ -119,13 +120,12 @@ class Landmarks(Approximation):
 
     def plan(self, problem, binding=True, why="", **options):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
-        options |= {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t}
         if problem.source is not None:
             engine = problem.source.engine
             options["elsewhere"] = None if engine is None else engine.room()
             why = "The data are read pass by pass."
         tried = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
-        return plan_landmarks(problem.count, problem.d, self.size, factors=tried, why=why, **options)
+        return plan_landmarks(problem.row_sizes(), self.size, factors=tried, why=why, **options)
 
     @classmethod
     def offer(cls, problem, exact, why):
@@ -162,7 +162,11 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
         if 2 * how.held > source.n:
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
         source = Without(source, drawn(source.n, how.held, how.random_state + 9))
-    sizes = stages(problem.plan.landmarks, how.given is None and isinstance(how.m, str))
+    sizes = stages(
+        problem.plan.landmarks,
+        how.given is None and isinstance(how.m, str),
+        problem.options[LandmarkSizeOptions].first,
+    )
     options = {}
     if problem.report is not None:
         options["progress"] = lambda done, n: problem.report({"rows": done, "of": n})

@@ -15,15 +15,15 @@ from mercer.solvers import Cholesky
 from mercer.sources import Arrays
 
 
-def _subset(source, problem):
+def subset_of(source, seed, options):
     """The rows that hyper-parameters are learnt on."""
-    return source.take(drawn(source.n, problem.options[LandmarkOptions].subset, problem.seed + 2))
+    return source.take(drawn(source.n, options[LandmarkOptions].subset, seed + 2))
 
 
 def search(how, problem):
     """See `Approximation.search`."""
     source = problem.as_source()
-    some = _subset(source, problem)
+    some = subset_of(source, problem.seed, problem.options)
     if problem.source is None:  # learnt as of data that are read
         problem = replace(problem.on(some.X, some.y, some.weight), source=source)
     trend, kernel, lam = problem.rows.trend, problem.kernels[0], problem.start
@@ -31,7 +31,9 @@ def search(how, problem):
     task = shared.prepare_search(how, problem, trend, centred)
     task.precisions, at = problem.precisions, Hyperparameters(kernel, lam)
     if problem.criterion is not None:
-        at = _learn(problem, task, some if task.source is source else _subset(task.source, problem))
+        at = _learn(
+            problem, task, some if task.source is source else subset_of(task.source, problem.seed, problem.options)
+        )
     task.near, at.start = at.lam, task
     return at
 

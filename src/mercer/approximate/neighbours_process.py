@@ -32,7 +32,7 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     part = how.global_part()
     m = 0 if part is None else _size(part, problem)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "fourier": fourier}
+    return {"m": m, "learnt": criterion is not None, "fourier": fourier}
 
 
 def _size(part, problem):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mercer._policies import Options
-from mercer.solvers.plan_neighbours import SUBSET
+from mercer.solvers.plan_approximate import SUBSET
 
 
 @dataclass(frozen=True)

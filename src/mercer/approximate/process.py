@@ -21,7 +21,7 @@ from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.selection.search.starts import mean_diagonal
 from mercer.solvers import Cholesky, Span
-from mercer.solvers.plan import choose as choose_solver
+from mercer.solvers.plan import choose_solver
 
 SQUARES = (1e-152, 1e152)  # spreads of y whose squares are floats
 
@@ -84,10 +84,10 @@ class ProcessProblem(Problem):
         return "n_hyper_samples" if self.n_hyper_samples else ""
 
     def plan_exactly(self, binding=True):
-        criterion, options = self.criterion, {"memory": self.memory, "targets": self.t, "inverse": True}
+        criterion, options = self.criterion, {"inverse": True}
         options["search"] = None if criterion is None else self.n if criterion.merges else self.count
         options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
-        plan = choose_solver("cholesky", self.n, self.d, time_budget=self.time_budget, binding=binding, **options)[1]
+        plan = choose_solver("cholesky", self.sizes(binding), **options)[1]
         return replace(plan, memory_bytes=plan.memory_bytes + self.draws * 8.0 * self.n**2) if self.draws else plan
 
     def search_exactly(self):

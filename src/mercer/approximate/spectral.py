@@ -18,7 +18,7 @@ from mercer.inference.fourier import FourierOptions, FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.selection.search import Record
 from mercer.selection.spectral_search import search_spectral
-from mercer.solvers.plan_neighbours import features_within, plan_neighbours
+from mercer.solvers.plan_approximate import features_within, plan_neighbours
 
 
 class SpectralFeatures(Approximation):
@@ -52,8 +52,9 @@ class SpectralFeatures(Approximation):
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         options = nearby.plan_options(self.near(), problem, fourier=True)
-        options |= {"most": self.near().most(problem), "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.near().first(problem), **options)
+        return plan_neighbours(
+            problem.sizes(), self.near().first(problem), most=self.near().most(problem), why=why, **options
+        )
 
     def search(self, problem):
         """See `Approximation.search`: by neighbours, then by the evidence of all rows."""

@@ -11,7 +11,7 @@ from mercer.exceptions import DataError
 from mercer.kernels import parse_kernel
 from mercer.selection import LOO
 from mercer.selection.judging import quietly
-from mercer.solvers import choose
+from mercer.solvers import Sizes, choose_solver
 from mercer.tabular import TableModel, objects_of, place_kernel
 from mercer.tabular.cells import suggest
 from mercer.tabular.columns import as_texts, check_mixed, is_text
@@ -154,7 +154,7 @@ class Budget:
             if self.classes:
                 model = estimators.GaussianProcessClassifier(memory=self.memory, time_budget=limit)
                 return model.plan(rows, d, targets=self.classes)
-            return choose("auto", rows, d, memory=self.memory, inverse=name != "ridge", binding=False)[1]
+            return choose_solver("auto", Sizes(rows, d, memory=self.memory, binding=False), inverse=name != "ridge")[1]
 
         def fits(rows):
             return (plan(rows).last if self.classes else COST.get(name, ITERATED) * plan(rows).seconds) <= limit

@@ -29,7 +29,7 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, with_progress
-from mercer.solvers import choose as choose_solver
+from mercer.solvers import Sizes, choose_solver
 from mercer.sources import is_source
 
 
@@ -204,11 +204,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             )
         if self.n_hyper_samples:
             raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
-        from mercer.approximate.landmarks_process import some_rows  # arrays do not pay for it
+        from mercer.approximate.landmarks_process import subset_of  # arrays do not pay for it
 
         source, flat = read(self, X, y, sample_weight)
         kernels = given_kernels(self, auto=True)
-        some = some_rows(source, seed_of(self.random_state))
+        some = subset_of(source, seed_of(self.random_state), OptionSet(self.options))
         Z = some.X
         for kernel in kernels:
             Z = kernel.validate(Z)
@@ -251,7 +251,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         else:
             kernel = clone(as_kernel(self.kernel), safe=False)
             X = kernel.validate(check_X(unfitted, X, reset=True, kernel=kernel))
-        noise = OptionSet(self.options)[ProcessOptions].noise * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
+        noise = (
+            OptionSet(self.options)[ProcessOptions].noise * float(np.mean(kernel.diag(X)))
+            if self.noise is None
+            else float(np.mean(self.noise))
+        )
         return kernel, X, noise
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
@@ -284,8 +288,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if theta is None:
             return self._fitted.evidence_terms(evidence)
         rows, (kernel, lam) = self._with_values(), hyper.kernel_and_noise(self.kernel_, theta)
-        options = {"memory": self.memory, "targets": rows.t, "inverse": True}
-        solver = choose_solver("cholesky", rows.n, **options)[0]
+        solver = choose_solver("cholesky", Sizes(rows.n, targets=rows.t, memory=self.memory), inverse=True)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):

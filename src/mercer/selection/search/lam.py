@@ -8,13 +8,13 @@ from mercer.selection.base import Criterion
 from mercer.selection.path import POINTS, Path, default_grid
 from mercer.selection.result import SearchResult
 from mercer.selection.search.record import Stop
-from mercer.solvers import Spectral, choose
+from mercer.solvers import Sizes, Spectral, choose_solver
 
 
 def choose_lam(objective, bounds=None, lam_name="lam"):
     """Return the `SearchResult` with the kernel as it is and λ by the rule."""
     rule, clock = objective.criterion, objective.record.clock
-    decomposing = choose("spectral", objective.n, objective.rows.d, path=True, binding=False)[1].seconds
+    decomposing = choose_solver("spectral", Sizes(objective.n, objective.rows.d, binding=False), path=True)[1].seconds
     if not isinstance(rule, Criterion):
         what, instead = f"the path of {rule.name} for n = {objective.n}", "criterion='loo', fewer rows"
         refuse_late(decomposing, clock.budget, what, instead)
