@@ -6,8 +6,10 @@ from mercer import diagnostics
 from mercer._clock import FOREVER, Clock
 from mercer.approximate.options import TimeOptions
 from mercer.kernels import Matern32
+from mercer.selection import KernelSearchOptions
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
 from mercer.selection.priors import LogNormal, Priors
+from mercer.selection.search import Record
 from mercer.selection.search.starts import median_heuristic
 
 LEAST_ROWS = 5  # different inputs, below which no kernel is searched for
@@ -82,19 +84,16 @@ def searchable(rows):
 
 def search_expressions(problem, rows, criterion, solver=None, clock=FOREVER):
     """The `KernelSearch` for a problem, until the clock is spent."""
-    options = {"solver": solver, "random_state": problem.seed} | _options(problem, clock)
-    return search_kernels_rows(rows, criterion=criterion, keep=5, **options)
+    options = _search_options(problem, clock)
+    return search_kernels_rows(rows, criterion=criterion, solver=solver, seed=problem.seed, **options)
 
 
 def search_class_expressions(problem, rows, evaluate, order, scale=None):
     """The same for labels, by the evidence that ``evaluate`` gives; ``scale`` is the prior of an amplitude."""
-    return search_classes_rows(rows, evaluate, order, scale=scale, **_options(problem, problem.search_clock()))
+    return search_classes_rows(rows, evaluate, order, scale=scale, **_search_options(problem, problem.search_clock()))
 
 
-def _options(problem, clock):
-    """The clock, names of columns and who listens."""
-    return {
-        "clock": clock if clock.limited else Clock(problem.options[TimeOptions].unasked),
-        "callback": problem.report,
-        "names": problem.names,
-    }
+def _search_options(problem, clock):
+    """The record, names of columns, and the options of the problem."""
+    record = Record(clock if clock.limited else Clock(problem.options[TimeOptions].unasked), problem.report)
+    return {"record": record, "names": problem.names, "options": problem.options[KernelSearchOptions]}
