@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from mercer._warn import warn
 from mercer.compat._base import Compatible, numbers, validate_data
 from mercer.compat._kernels import Given, Whole, is_wide, route
+from mercer.dual import DualLimits
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
 from mercer.estimators.svm_fit import fit_target, solver_of, spread
@@ -136,7 +137,7 @@ class SupportVectors(RegressorMixin, Compatible):
         tol = max(self.tol / max(1.0, spread(y, weight, True)[1]), FINEST)
         K = hold(K, tol) if nu is not None else K
         limit = None if self.max_iter == -1 else self.max_iter
-        return fit_target(K, y, weight, C, epsilon, nu, True, tol=tol, max_iter=limit, memory=None)
+        return fit_target(K, y, weight, C, epsilon, nu, True, tol=tol, limits=DualLimits(limit))
 
     def _keep(self, found, X, keep):
         """Set what was learnt."""

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._clock import Clock
+from mercer._policies import OptionSet
+from mercer.dual import DualLimits, WorkingSetOptions
 from mercer.dual.working_set import hold
 from mercer.estimators.svm_fit import fit_target, warm
 from mercer.estimators.validation import check_weight
@@ -62,7 +64,7 @@ def _certain(fit, K, fits, settings):
     for i in range(0, len(fits), TOGETHER):
         products = K.exact_product(np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
         for one, product, setting in zip(fits[i : i + TOGETHER], products.T, settings[i : i + TOGETHER], strict=True):
-            again = fit(*setting, start=one.alpha, product=product)
+            again = fit(*setting, start=(one.alpha, product))
             steps = one.solution.iterations + again.solution.iterations
             out.append(again._replace(solution=again.solution._replace(iterations=steps)))
     return out
@@ -118,8 +120,10 @@ def svr_path(
     # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
     later = K.matrix is not None and K.matrix.dtype == np.float32
 
-    def fit(C, epsilon, **options):
-        return fit_target(K, y, weight, C, epsilon, None, intercept, clock=clock, tol=tol, memory=memory, **options)
+    def fit(C, epsilon, start=None, exact=True):
+        solving = {"tol": tol, "limits": DualLimits(time_budget=clock.budget, memory=memory)}
+        solving["options"] = OptionSet(WorkingSetOptions(exact=exact))
+        return fit_target(K, y, weight, C, epsilon, None, intercept, start, **solving)
 
     fits, row_start = [], None
     for i, C in enumerate(Cs):

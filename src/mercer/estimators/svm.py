@@ -13,6 +13,7 @@ from mercer._warn import warn
 from mercer.approximate.base import too_few
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
+from mercer.dual import DualLimits
 from mercer.dual.working_set import hold
 from mercer.estimators import _base as base
 from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
@@ -185,13 +186,15 @@ class SVR(base.KernelRegressor):
             kernel = base.resolved_kernel(self, kernel, rows)
         self.plan_ = self.plan(rows.given, rows.d)
         K = rows.kernel_matrix(kernel)
+        options = OptionSet(self.options)
         if self.nu is not None or rows.t > 1:
-            K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory}
+            K = hold(K, self.tol, self.memory, options)
         weight, constant, found = rows.weights(), base.named_trend(self) is not None, []
         for j, t in enumerate(rows.y.T):
             clock = self._clock.part(1.0 / (rows.t - j))  # or the first would leave the others nothing
-            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, clock=clock, **options))
+            limits = DualLimits(self.max_iter, clock.budget, self.memory)
+            solving = {"tol": self.tol, "limits": limits, "options": options}
+            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, **solving))
         self._keep(kernel, rows, C, found, flat)
         self.C_, self.lam_ = C, 1.0 / (2.0 * C)
         every = conventions(self.lam_, rows.total)

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._clock import FOREVER
 from mercer.approximate.kernels import refuse_without_points
-from mercer.dual.working_set import DualSolution, solve
+from mercer.dual.working_set import DualSolution, solve_dual
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
@@ -42,20 +41,19 @@ def solver_of(found):
     return "interior point, Newton" if found.solution.info.get("interior_steps") else "working set"
 
 
-def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, product=None, clock=FOREVER, **options):
-    """The ε-insensitive dual of one target: |αᵢ| <= C wᵢ; with ``start`` its product with K may be given.
+def fit_target(K, y, weight, C, epsilon, nu, intercept, start=None, **options):
+    """The ε-insensitive dual of one target: |αᵢ| <= C wᵢ; ``start`` is α, or (α, Kα), options those of `solve_dual`.
 
     With y = c + s ỹ the dual in ỹ has the box C/s and the tube ε/s, and α = s α̃: the same model, and a tolerance that
     means the same for every unit of y.
     """
     centre, unit = spread(y, weight, intercept)
     target, box = (y - centre) / unit, C * weight / unit
-    start = None if start is None else start / unit
-    options |= {} if product is None else {"product": product / unit}
-    options["time_budget"] = clock.budget
+    if start is not None:
+        start = tuple(v / unit for v in start) if isinstance(start, tuple) else start / unit
     eps = epsilon / unit if nu is None else 0.0
     dual = EpsilonInsensitive(eps).dual(target, box)
-    found = solve(K, dual, intercept=intercept, nu=nu, start=start, **options)
+    found = solve_dual(K, dual, intercept=intercept, nu=nu, start=start, **options)
     return FittedTarget(
         alpha=unit * found.alpha,
         b=unit * found.b + centre,

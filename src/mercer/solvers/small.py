@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from mercer._threads import NO_THREAD
 from mercer.exceptions import NotPositiveDefinite
@@ -17,8 +17,6 @@ from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logde
 DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
 LARGEST = 1e-6  # most that is added, relative to the scale
 GROWTH = 10.0  # from one attempt to the next
-THIN = 0.25  # of the rows: the rank up to which a factor is thin
-SAMPLE = 64  # rows whose rank is looked at first
 
 
 class SmallFactor:
@@ -154,42 +152,6 @@ class ThinFactor:
         root = self._root if np.ndim(B) == 1 else self._root[:, None]
         Z = root * B
         return root * (Z - self._T @ self._inner.solve(self._T.T @ Z))
-
-
-def thin(K):
-    """G of n × r with G Gᵀ = K up to rounding, r at most n/4; None where the rank of K is higher.
-
-    Some rows are looked at first: a K of full rank costs next to nothing.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.solvers.small import thin
-    >>> X = np.arange(40.0).reshape(20, 2)
-    >>> G = thin(X @ X.T)
-    >>> G.shape, bool(np.allclose(G @ G.T, X @ X.T))
-    ((20, 2), True)
-    """
-    n = len(K)
-    some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
-    if not narrow(K[some[:, None], some]):
-        return None
-    L, order, rank, info = dpstrf(K.T, lower=1)
-    if info < 0 or rank > THIN * n:
-        return None
-    G = np.empty((n, rank))
-    G[order - 1] = np.tril(L[:, :rank])
-    return G
-
-
-def narrow(K):
-    """Whether a few rows of a K have half their rank or less."""
-    return len(K) > 4 and dpstrf(K.T, lower=1)[2] <= 0.5 * len(K)
 
 
 def _restore(A, diagonal):
