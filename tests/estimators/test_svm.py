@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from check_assertions import assert_passes
 from mercer import SVR, svr_path
 from mercer.dual import WorkingSetOptions
-from mercer.estimators import svm, svm_fit
+from mercer.estimators.svm_fit import EpsilonDual
 from mercer.kernels import Gaussian, Linear, Pairwise, Precomputed
 
 
@@ -233,7 +233,7 @@ def test_a_failed_fit_leaves_the_model(rng, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(svm, "fit_target", interrupted)
+    monkeypatch.setattr(EpsilonDual, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, -y)
     assert_array_equal(model.predict(X), before)
@@ -313,13 +313,13 @@ def test_bad_paths_are_refused(rng):
 
 def test_every_target_has_its_share_of_the_time(monkeypatch):
     """The first target had all of it."""
-    budgets, plain = [], svm_fit.fit_target
+    budgets, plain = [], EpsilonDual.fit
 
-    def fit_target(*arguments, limits, **options):
-        budgets.append(limits.time_budget)
-        return plain(*arguments, limits=limits, **options)
+    def fit(*arguments, clock, **options):
+        budgets.append(clock.left)
+        return plain(*arguments, clock=clock, **options)
 
-    monkeypatch.setattr("mercer.estimators.svm.fit_target", fit_target)
+    monkeypatch.setattr(EpsilonDual, "fit", fit)
     X = np.random.default_rng(0).standard_normal((30, 2))
     SVR(Gaussian(1.0), C=1.0, epsilon=0.1, time_budget=60.0).fit(X, np.column_stack([X, X[:, 0]]))
     assert 15 < budgets[0] <= 20 and 25 < budgets[1] <= 30 and budgets[2] > 50
