@@ -40,7 +40,7 @@ import numpy as np
 from mercer import _native
 from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Gaussian, LocalAlignment, Matern52, RandomWalk, Subsequence, TransportKernel
-from mercer.solvers.neighbourhoods import conditionals
+from mercer.solvers.small import conditionals
 
 rng = np.random.default_rng(0)
 X, words = rng.standard_normal((60, 9)), ["".join(rng.choice(list("ACGT"), n)) for n in range(12)]

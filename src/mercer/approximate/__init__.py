@@ -7,7 +7,6 @@ from mercer.approximate.base import Approximation, Hyperparameters, Problem, cho
 from mercer.approximate.fitted import Fitted
 from mercer.approximate.options import (
     ClassOptions,
-    FullSolveOptions,
     LandmarkOptions,
     MachineOptions,
     NeighbourOptions,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from mercer.approximate.spectral import Fourier
 
 __all__ = [
-    "Approximation", "ClassOptions", "Exact", "Fitted", "Fourier", "FullSolve", "FullSolveOptions", "Hyperparameters",
+    "Approximation", "ClassOptions", "Exact", "Fitted", "Fourier", "FullSolve", "Hyperparameters",
     "LandmarkOptions", "Landmarks", "MachineOptions", "NeighbourOptions", "Neighbours", "Problem", "ProcessOptions",
     "TimeOptions", "choose",
 ]  # fmt: skip

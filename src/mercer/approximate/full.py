@@ -13,10 +13,10 @@ from mercer.approximate.fitted import conventions, expansion, number_by_target
 from mercer.approximate.landmarks import Landmarks
 from mercer.approximate.landmarks_state import plain
 from mercer.approximate.neighbours_left_out import left_out_errors
-from mercer.approximate.options import FullSolveOptions, LandmarkOptions
+from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
-from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
+from mercer.solvers.full import ByLandmarks, Cost, FullSolveOptions, System, seconds_of, solve_all
 from mercer.solvers.plan_approximate import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
@@ -54,7 +54,7 @@ class FullSolve(Approximation):
         """See `Approximation.search`."""
         problem = replace(problem, on_some=True)
         return landmarks_ridge.search(
-            self.landmarks, problem, lambda: problem.clock.part(problem.options[FullSolveOptions].landmark_share)
+            self.landmarks, problem, lambda: problem.clock.part(problem.options[LandmarkOptions].share_before)
         )
 
     def fit(self, problem, at):
@@ -81,7 +81,7 @@ class FullSolve(Approximation):
         return state
 
 
-def solve_all_rows(fitted, kernel, rows, clock, free, options):
+def solve_all_rows(fitted, kernel, rows, clock, free, options=FullSolveOptions()):
     """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
     ``fitted`` is the `LandmarkFit`. The error of a target, a tenth of which may be left, is its, or the smaller one
@@ -93,20 +93,19 @@ def solve_all_rows(fitted, kernel, rows, clock, free, options):
 
     def prepare(some, lam=fit.lam):
         own = None if rows.weight is None else s[some]
-        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own)
+        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own, options.landmarks)
 
-    cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
+    cost = seconds_of(rough, rows.t + rows.q, prepare, options) if clock.limited else Cost(0.0, 0.0)
     if not clock.fits(cost.all):
         return _keep_landmarks(found, LATE), fit.lam
-    lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all), options)
+    lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
     if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
         return None, lam
     error = np.maximum(np.minimum(loo, error), fit.floor)
-    blocks = fit.missing[0] > options.blocks_from * rows.total * lam
-    made = solve_all(
-        K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H), b, prepare(np.arange(rows.n), lam),
-        proof.CERTIFIED * error / unit, clock, blocks=blocks, seconds=cost.product,
-    )  # fmt: skip
+    system = System(K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H))
+    more = {"blocks": fit.missing[0] > options.rough_trace * rows.total * lam, "seconds": cost.product}
+    goal, whole = proof.CERTIFIED * error / unit, prepare(np.arange(rows.n), lam)
+    made = solve_all(system, b, whole, goal, clock, **more, options=options)
     if made is None:
         return _keep_landmarks(found, LATE), fit.lam
     rms, passes = made.rms * unit, made.info["passes"]
@@ -121,13 +120,13 @@ def solve_all_rows(fitted, kernel, rows, clock, free, options):
     return made, lam
 
 
-def lam_of_all(kernel, rows, lam, b, free, clock, options=FullSolveOptions()):
+def lam_of_all(kernel, rows, lam, b, free, clock, count=1024, k=64):
     """(λ, errors) of all rows, as some of them say that are left out and predicted by their neighbours.
 
     Landmarks that miss much of K like a large λ. Where it is free, it is halved from theirs while the error falls by a
     thousandth: the mean square over the targets, as a criterion has it. The errors are those of each target.
     """
-    error_at = left_out_errors(kernel, rows, b, options.judged, options.near)
+    error_at = left_out_errors(kernel, rows, b, count, k)
     error, timed = error_at(lam), Clock()
     for _ in range(40 if free else 0):  # without noise the error falls for ever
         if not clock.fits(timed.seconds):

@@ -48,19 +48,10 @@ class LandmarkOptions(Options):
     factors: int = 5  # length factors that are tried, at most
     machine_subset: int = 1500  # rows that a kernel machine chooses λ on: each λ takes several Newton steps
     choosing_share: float = 0.3  # of the time, for that; and of the rest for how many landmarks are enough
+    share_before: float = 0.4  # of the time, for landmarks where all rows are solved for after them
     bound_rows: int = 50_000  # rows on which a process maximises the bound of the evidence
     bound_steps: int = 12  # evaluations of it
     bound_seconds: float = 30.0  # that must be left for it
-
-
-@dataclass(frozen=True)
-class FullSolveOptions(Options):
-    """How all rows are solved for after landmarks."""
-
-    landmark_share: float = 0.4  # of the time, for the fit on landmarks
-    judged: int = 1024  # rows left out that say how well all rows predict
-    near: int = 64  # neighbours of each of these
-    blocks_from: float = 2.0  # trace of K that landmarks miss, over Σλ: beyond, blocks of rows need fewer passes
 
 
 @dataclass(frozen=True)
