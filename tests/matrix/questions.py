@@ -15,6 +15,7 @@ class Question(NamedTuple):
     rows: bool = False  # whether the first axis is that of the training rows
     exact: bool = True  # whether an approximation that is exact has the exact fit's answer
     counts: bool = False  # whether rows are counted or left out, so that a weight is no repeated row
+    follows: tuple = ()  # approximations by which copies leave together, so that a weight is repeated rows after all
     total: str = ""  # how answers for each target make up that for all: "sum", "mean" or "first"
 
 
@@ -27,7 +28,9 @@ def interval(method, normalise):
             options["calibration"] = (data.new, labels)
         return model.predict_interval(data.new, 0.6, method=method, **options)
 
-    return Question(ask, "y", exact=method in ("gaussian", "split"), counts=method not in ("gaussian", "split"))
+    together = ("Neighbours", "Fourier") if method == "conformal" or normalise else ()
+    counts = method not in ("auto", "gaussian", "split")  # "auto" is one of them where it counts copies
+    return Question(ask, "y", exact=method in ("gaussian", "split"), counts=counts, follows=together)
 
 
 def certificate(key):
@@ -140,7 +143,7 @@ QUESTIONS = {
 # Public names that are no question: how a fit is made, kept or described, and what other answers are made of.
 NOT_ASKED = set("""
     fit from_state frozen get_metadata_routing get_params set_params set_callbacks plan save state migrate score
-    chooses_by for_noise readable update forget partial_fit fit_report_ selection_ lam_ regularization_ kernel_
+    criterion_used for_noise readable update forget partial_fit fit_report_ selection_ lam_ regularization_ kernel_
     our_kernel_ points_ support_ row_lam_ quantile_levels_ hyper_std_ transform_
 """.split())  # fmt: skip
 
