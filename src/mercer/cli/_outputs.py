@@ -47,7 +47,7 @@ def result_of(settings, fitted, scored, facts, budget, frame):
         table = frame[fitted.rows_[:RANKED]]
         X, y = fitted.inputs(table), fitted.targets(table)[1]
         return add_page(result, None, budget, ranked(fitted.estimator_, X, y, fitted.feature_names_)), None
-    missing = findings["data"]["left_out"]
+    missing = findings.data.left_out
     if missing:
         result["notes"].append(f"the time budget was spent: the report is without {', '.join(missing)}.")
     return add_page(result, findings, budget), findings
@@ -88,11 +88,11 @@ def described(settings, fitted, facts, score, used):
 def add_page(result, findings, budget, importance=()):
     """The result with what its page says, or with the importance of its columns that is known without one."""
     if findings is not None:
-        importance = [(one["name"], one["rise"]) for one in findings["effects"].get("columns", ())]
+        importance = [(one.name, one.rise) for one in (findings.effects.columns if findings.effects else ())]
     result["model"]["importance"] = [list(pair) for pair in importance]
-    result["verdict"] = None if findings is None else findings["verdict"]["sentences"]
+    result["verdict"] = None if findings is None else findings.verdict.sentences
     kept = ("code", "severity", "text", "remedy")
-    result["checks"] = [] if findings is None else [{key: one[key] for key in kept} for one in findings["checks"]]
+    result["checks"] = [] if findings is None else [{key: getattr(one, key) for key in kept} for one in findings.checks]
     return result | {"seconds": budget.session.seconds}
 
 
