@@ -52,10 +52,10 @@ class Mercer(Library):
 
         from mercer._threads import few_threads
         from mercer.selection import Evidence
-        from mercer.selection.search.objective import Objective, Record
+        from mercer.selection.search.objective import CriterionObjective, Record
 
         kernel = self._kernel(variance, length)
-        objective = Objective(kernel, self.X, self.y[:, None], Evidence(), Record(), intercept=False)
+        objective = CriterionObjective(kernel, self.X, self.y[:, None], Evidence(), Record(), intercept=False)
         z, n = objective.start(kernel, noise), len(self.y)
         self.held = ExitStack()  # as during a search, which sets the threads of BLAS once and not in every evaluation
         self.held.enter_context(few_threads(n))

@@ -213,7 +213,7 @@ def million(folder):
 
 
 def made():
-    """(data of n rows, model of an approximation) for the rows about waves."""
+    """(data of n rows, model of an approximation) for the rows about Fourier features."""
     rng = np.random.default_rng(0)
     kernel, noise = Matern32(0.3), 0.01
 
@@ -228,7 +228,7 @@ def made():
 
 
 def fourier(folder):
-    """Waves: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours."""
+    """Fourier features: the exact mean of 2 000 rows; 10⁶ rows in 2-D beside neighbours."""
     data, model = made()
     (X, y), (Z, target) = data(2000), data(2000)
     exact = model(None).fit(X, y).predict(Z)
@@ -238,7 +238,7 @@ def fourier(folder):
         rms, words = float(np.sqrt(np.mean(apart**2))), found.neighbours_.certificate["words"]
         told("fourier", eps=eps, rms=rms, largest=float(np.abs(apart).max()), words=words)
     (X, y), (Z, target) = data(1_000_000), data(100_000)
-    for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):
+    for name, how in (("fourier", Fourier()), ("neighbours", Neighbours())):
         found, fit = clock(lambda how=how: model(how).fit(X, y))
         mean, predict = clock(lambda found=found: found.predict(Z))
         (mean, std), both = clock(lambda found=found: found.predict(Z, return_std=True, noisy=True))
@@ -246,10 +246,10 @@ def fourier(folder):
 
 
 def fourier_learnt(folder):
-    """10⁶ rows in 2-D, hyper-parameters learnt: waves beside neighbours."""
+    """10⁶ rows in 2-D, hyper-parameters learnt: Fourier features beside neighbours."""
     data, _ = made()
     (X, y), (Z, target) = data(1_000_000), data(100_000)
-    for name, how in (("waves", Fourier()), ("neighbours", Neighbours())):
+    for name, how in (("fourier", Fourier()), ("neighbours", Neighbours())):
         model = GaussianProcessRegressor(1.0 * Matern32([1.0, 1.0]), approximation=how)
         _, fit = clock(lambda model=model: model.fit(X, y))
         (mean, std), both = clock(lambda model=model: model.predict(Z, return_std=True, noisy=True))

@@ -126,13 +126,13 @@ def gradient(n=4000, d=26):
     from mercer.gram.rows import constant
     from mercer.kernels import Gaussian
     from mercer.selection import LOO
-    from mercer.selection.search.objective import Objective, Record
+    from mercer.selection.search.objective import CriterionObjective, Record
     from mercer.solvers import Cholesky
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, 1))
     kernel = Gaussian(np.full(d, 5.0))
-    objective = Objective(kernel, Rows(X, y, trend=constant), LOO(), Record())
+    objective = CriterionObjective(kernel, Rows(X, y, trend=constant), LOO(), Record())
     z = objective.start(kernel, 0.1)
     K = DenseGram(kernel, X)
     TiledGram(kernel, X).grad(np.ones((n, n)))

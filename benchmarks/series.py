@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tables import Table
 
 from mercer import GaussianProcessRegressor
-from mercer.tabular.forecast import drawn
+from mercer.tabular.forecast import draw_rows
 
 MOST = 3000  # rows of a fit, as `mercer fit` takes
 SECONDS = 28.0
@@ -65,7 +65,7 @@ def series(folder):
 
 def default(t, y, ahead):
     """(mean, std of a new y) of what a process finds by itself."""
-    some = np.arange(len(t)) if len(t) <= MOST else drawn(t[:, None], MOST, np.random.default_rng(0))[0]
+    some = np.arange(len(t)) if len(t) <= MOST else draw_rows(t[:, None], MOST, np.random.default_rng(0))[0]
     model = GaussianProcessRegressor("auto", time_budget=SECONDS).fit(t[some, None], y[some])
     return model.predict(ahead[:, None], return_std=True, noisy=True)
 

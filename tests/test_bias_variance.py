@@ -98,7 +98,7 @@ def test_values_instead_of_a_function(X):
     a = bias_variance(Gaussian(0.3), X, truth, 0.3, LAMS)
     b = bias_variance(Gaussian(0.3), X, truth(X), 0.3, LAMS)
     assert_allclose(a["error"], b["error"])
-    with pytest.raises(ValueError, match="truth must be a function"):
+    with pytest.raises(ValueError, match="truth"):
         bias_variance(Gaussian(0.3), X, truth(X), 0.3, LAMS, X[:3])
 
 
@@ -157,13 +157,13 @@ def test_pickle_keeps_the_arrays(X):
 
 
 def test_refusals(X):
-    with pytest.raises(TypeError, match="must be a Kernel"):
+    with pytest.raises(TypeError, match="kernel"):
         bias_variance("gaussian", X, truth, 0.3)
     with pytest.raises(ValueError, match="sigma"):
         bias_variance(Gaussian(), X, truth, -1.0)
     with pytest.raises(ValueError, match="lams"):
         bias_variance(Gaussian(), X, truth, 0.3, [np.nan])
-    with pytest.raises(ValueError, match="20 finite numbers for X"):
+    with pytest.raises(ValueError, match="truth.* 20 "):
         bias_variance(Gaussian(), X, lambda X: np.zeros(3), 0.3)
     with pytest.raises(ValueError, match="n_draws"):
         simulate_bias_variance(KernelRidge(), X, truth, 0.3, n_draws=1)

@@ -16,6 +16,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import mercer
+from mercer.kernels import Gaussian
+from mercer.solvers import LandmarkSizeOptions, PlanOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "mercer"
@@ -115,7 +117,7 @@ def algebra_in_estimators():
 
 def branches_on_the_approximation():
     """An estimator asks its approximation and what this has fitted; it does not find out which one it is."""
-    words = re.compile(r"landmarks|neighbours|waves|fourier", re.IGNORECASE)
+    words = re.compile(r"landmarks|neighbours|fourier", re.IGNORECASE)
     for path, node in nodes(ast.Call, ast.Compare, ast.If, ast.IfExp):
         asked = node.test if isinstance(node, ast.If | ast.IfExp) else node
         question = not isinstance(node, ast.Call) or dotted(node.func) in ("isinstance", "hasattr", "getattr")
@@ -270,3 +272,12 @@ def test_a_fit_does_what_was_planned(rng):
         labels = cls().__sklearn_tags__().estimator_type == "classifier"
         y = (X[:, 0] > 0).astype(int) if labels else X[:, 0] ** 2
         assert mercer.plan(cls(), X, y) == cls().fit(X, y).plan_, cls.__name__
+
+
+def test_a_fit_does_what_was_planned_with_options(rng):
+    X, y = rng.uniform(0, 4, (120, 2)), rng.standard_normal(120)
+    options = [PlanOptions(exact_below=50, exact_seconds=1e-9), LandmarkSizeOptions(largest=64, first=64)]
+    ridge, process = mercer.KernelRidge, mercer.GaussianProcessRegressor(Gaussian(1.0), 0.1, criterion=None)
+    for model, gram in ((ridge(criterion="gcv"), "landmarks"), (ridge(lam=0.1), "landmarks"), (process, "fourier")):
+        model.set_params(options=options)
+        assert mercer.plan(model, X, y) == model.fit(X, y).plan_ and model.plan_.gram == gram

@@ -125,7 +125,7 @@ def approximation_branches(source):
                 yield at(path, node, text)
         elif isinstance(node, ast.Compare):
             inside = isinstance(node.ops[0], ast.In | ast.NotIn) and "__dict__" in text
-            if inside and re.search(r"'(_rows|neighbours_|landmark\w*_|waves_)'", text):
+            if inside and re.search(r"'(_rows|neighbours_|landmark\w*_|features_)'", text):
                 yield at(path, node, text)
             elif re.search(r"plan_?\.(gram|solver)$", ast.unparse(node.left)):
                 yield at(path, node, text)

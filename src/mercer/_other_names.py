@@ -47,10 +47,10 @@ FORMULAS = {  # (name there, name here): (words, value there ↦ value here)
 
 def unknown_parameter(cls, names, known, values):
     """The text of a TypeError for parameters that a class does not have, with what they are called here."""
-    return " ".join(_said(cls.__name__, name, known, values[name]) for name in names)
+    return " ".join(_explain(cls.__name__, name, known, values[name]) for name in names)
 
 
-def _said(who, name, known, value):
+def _explain(who, name, known, value):
     """A sentence on one parameter."""
     start = f"{who} has no {name}"
     if name in NOT_HERE:

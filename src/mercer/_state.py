@@ -76,11 +76,11 @@ def _problem(value, wanted, sizes):
         return None if real else f"is no number but {_kind(value)}"
     if word == "size":
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
-        return _bound(sizes, letters, (int(value),)) if whole else f"is no size but {_kind(value)}"
-    return _rows(value, letters, sizes) if word == "rows" else _array(value, word, letters, sizes)
+        return _bind(sizes, letters, (int(value),)) if whole else f"is no size but {_kind(value)}"
+    return _rows_problem(value, letters, sizes) if word == "rows" else _array_problem(value, word, letters, sizes)
 
 
-def _array(value, word, letters, sizes):
+def _array_problem(value, word, letters, sizes):
     """Why a value is no array of a kind and a shape."""
     factor = word == "factor"
     plain = isinstance(value, np.ndarray) or (word == "matrix" and hasattr(value, "tocsr"))
@@ -88,23 +88,23 @@ def _array(value, word, letters, sizes):
         return f"is no array of {word}s but {_kind(value)}"
     if factor and not (value.flags.c_contiguous and value.dtype == np.float64):
         return "is not float64 in C order"
-    return _bound(sizes, letters * 2 if factor else letters, value.shape)
+    return _bind(sizes, letters * 2 if factor else letters, value.shape)
 
 
-def _rows(value, letters, sizes):
+def _rows_problem(value, letters, sizes):
     """Why a value is no collection of inputs: an array of rows of numbers, or objects with a length."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         short = value.dtype.kind == "f" and value.dtype.itemsize < 4
         if value.ndim == 2 and not short:
-            return _bound(sizes, letters, value.shape)
+            return _bind(sizes, letters, value.shape)
         if value.ndim == 2 or letters[-1] in sizes or not value.ndim:  # else they are numbers that are objects
             return f"has shape {value.shape} and dtype {value.dtype}: it is no array of rows"
     elif not isinstance(value, Sized) or isinstance(value, str | bytes | dict | tuple | set):
         return f"is no collection of inputs but {_kind(value)}"
-    return _bound(sizes, letters[:1], (len(value),))
+    return _bind(sizes, letters[:1], (len(value),))
 
 
-def _bound(sizes, letters, shape):
+def _bind(sizes, letters, shape):
     """Give each letter its number, or say where it has another."""
     if len(letters) != len(shape):
         return f"has {len(shape)} axes, not {len(letters)}"
@@ -160,7 +160,7 @@ class Stateful:
         """Return the estimator that had this state; ValueError if it cannot have been one."""
         state = dict(state)
         self = cls(**state.pop("parameters"))
-        _ask(self, state.pop("requests", {}))
+        self._set_requests(state.pop("requests", {}))
         check(state, cls.state_fields, cls.__name__, closed=False)
         self._restore(state)
         return self
@@ -176,6 +176,16 @@ class Stateful:
                 raise ValueError(f"{type(self).__name__} has no attribute {name!r:.60} that could be stored.")
         vars(self).update(state)
 
+    def _set_requests(self, requests):
+        """Set which metadata each method asks for."""
+        for method, asked in requests.items():
+            made = vars(self).get(ROUTING) or self._get_metadata_request()
+            for parameter, alias in asked.items():
+                if method == "owner" or method not in vars(made) or not isinstance(parameter, str):
+                    raise ValueError(f"{method!r:.40} cannot ask for {parameter!r:.40}.")
+                getattr(made, method).add_request(param=parameter, alias=alias)
+            setattr(self, ROUTING, made)
+
     @classmethod
     def migrate(cls, version, state):
         """Return the state of today that a state of an older ``state_version`` means; a class with one overrides it."""
@@ -185,14 +195,3 @@ class Stateful:
 def _requests(routing):
     """{method: {parameter: request}} of what scikit-learn keeps."""
     return {method: dict(part.requests) for method, part in vars(routing).items() if method != "owner"}
-
-
-def _ask(estimator, requests):
-    """Set which metadata each method of an estimator asks for."""
-    for method, asked in requests.items():
-        made = vars(estimator).get(ROUTING) or estimator._get_metadata_request()
-        for parameter, alias in asked.items():
-            if method == "owner" or method not in vars(made) or not isinstance(parameter, str):
-                raise ValueError(f"{method!r:.40} cannot ask for {parameter!r:.40}.")
-            getattr(made, method).add_request(param=parameter, alias=alias)
-        setattr(estimator, ROUTING, made)

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from mercer.kernels.base import Kernel
 from mercer.solvers.factoring import eigen, thin_svd
 
-POINTS = 100  # of the default grid of λ
-
 
 class BiasVariance(dict):
     """error = bias² + variance: a dictionary of columns, means over the inputs that were asked for.
@@ -110,7 +108,7 @@ def bias_variance(kernel, X, truth, sigma, lams=None, X_test=None, intercept=Tru
     sigma = _sigma(sigma, len(f))
     mean = 1.0 / len(f) if intercept else 0.0
     U, e, T, floor = (_of_features if kernel.explicit else _of_kernel)(kernel, X, new, intercept)
-    lams = _grid(e, floor) if lams is None else _check_lams(lams)
+    lams = _default_lams(e, floor) if lams is None else _check_lams(lams)
     kept = e > floor
     with np.errstate(divide="ignore"):  # 1/(e + λ), which at λ = 0 is the pseudo-inverse
         inverse = np.where(kept | (lams[:, None] > 0), 1.0 / (np.maximum(e, 0.0) + lams[:, None]), 0.0)
@@ -259,7 +257,7 @@ def _check_lams(lams):
     return lams
 
 
-def _grid(e, floor):
-    """λ between the largest eigenvalue and rounding."""
+def _default_lams(e, floor):
+    """100 λ between the largest eigenvalue and rounding."""
     largest = max(float(e.max()), np.finfo(float).tiny)
-    return np.geomspace(max(float(e.min()), floor, np.finfo(float).eps * largest), largest, POINTS)
+    return np.geomspace(max(float(e.min()), floor, np.finfo(float).eps * largest), largest, 100)

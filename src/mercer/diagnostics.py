@@ -9,8 +9,6 @@ from mercer.solvers.witness import negative_witness
 
 __all__ = ["BiasVariance", "bias_variance", "require_psd", "simulate_bias_variance"]
 
-LOOK_AT = 300  # inputs in a test of symmetry and positive semi-definiteness
-
 
 def require_psd(kernel, X, *, random_state=0):
     """Refuse a function that is not a kernel on X: k(x, z) ≠ k(z, x), or uᵀKu < 0, with the inputs that show it.
@@ -36,10 +34,9 @@ def require_psd(kernel, X, *, random_state=0):
     >>> from mercer.kernels import Gaussian
     >>> require_psd(Gaussian(), np.eye(3))
     """
-    n = len(X)
-    chosen = np.arange(n)
-    if n > LOOK_AT:
-        chosen = np.sort(np.random.default_rng(random_state).choice(n, LOOK_AT, replace=False))
+    chosen = np.arange(len(X))
+    if len(X) > 300:
+        chosen = np.sort(np.random.default_rng(random_state).choice(len(X), 300, replace=False))
     inputs = kernel.validate(take(X, chosen))
     _require_symmetric(kernel, inputs, chosen)
     witness = negative_witness(TiledGram(kernel, inputs))

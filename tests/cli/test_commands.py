@@ -47,7 +47,9 @@ def test_plan(run):
     assert "n = 2000000: normal equations on at most" in out
     assert "The exact fit needs" in out
     assert json.loads(run("plan", "--rows", "500", "--json")[1])["solver"] == "cholesky"
-    assert json.loads(run("plan", "--rows", "1e6", "--features", "2", "--model", "gp", "--json")[1])["gram"] == "waves"
+    assert (
+        json.loads(run("plan", "--rows", "1e6", "--features", "2", "--model", "gp", "--json")[1])["gram"] == "fourier"
+    )
     assert "nearest rows" in run("plan", "--rows", "1e6", "--features", "5", "--model", "gp")[1]
     assert run("plan", "--rows", "500", "--model", "svr")[0] == 2
     assert run("plan", "--rows", "-5")[0] == 2

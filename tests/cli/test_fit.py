@@ -3,6 +3,7 @@
 import json
 import os
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -414,3 +415,29 @@ def test_a_score_without_any_simple_model_is_printed():
     score = {"scoring": "accuracy", "how": "one fold", "score": 0.5, "standard_error": None, "scores": [0.5],
              "baselines": [], "optimism": None}  # fmt: skip
     assert _fit_text._score(score).split()[-3:] == ["this", "model", "0.500"]
+
+
+def test_a_table_whose_rows_stand_twice_is_fitted_as_if_they_stood_once(tmp_path, run, rng):
+    X = rng.uniform(0, 10, (60, 2))
+    rows = [f"{a:.3f},{b:.3f},{3 * a + np.sin(b) + e:.3f}" for (a, b), e in zip(X, rng.normal(0, 0.5, 60), strict=True)]
+    found = []
+    for name, body in (("once", rows), ("twice", [row for row in rows for _ in range(2)])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,y", *body]) + "\n")
+        run("fit", tmp_path / f"{name}.csv", "-t", "y", "--quick", "--folds", "2", "-o", tmp_path / f"{name}.mercer")
+        found.append(files.load(tmp_path / f"{name}.mercer"))
+    grid = pl.DataFrame({"a": np.linspace(0, 10, 20), "b": np.linspace(10, 0, 20)})
+    once, twice = (model.predict(grid) for model in found)
+    assert np.sqrt(np.mean((once - twice) ** 2)) < 0.3  # the copies, left out alone, made it an interpolation
+
+
+def test_a_model_of_a_table_with_sentinels_is_saved_and_its_cautions_stay(tmp_path, run, rng):
+    X = rng.uniform(0, 10, (60, 2)).round(2)
+    X[:6, 1] = -999
+    body = [f"{a},{b},{a + 1}" for a, b in X]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *body]) + "\n")
+    page = tmp_path / "t.html"
+    code, _, err = run("fit", tmp_path / "t.csv", "-t", "y", "--quick", "-o", tmp_path / "t.mercer", "--report", page)
+    assert code == 0 and "-999" in err
+    again = tmp_path / "again.html"
+    assert run("report", tmp_path / "t.mercer", "-o", again)[0] == 0
+    assert all("6 cells of -999" in one.read_text().partition("Explains")[0] for one in (page, again))

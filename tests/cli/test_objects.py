@@ -9,7 +9,7 @@ import pytest
 
 from mercer import GaussianProcessRegressor, load
 from mercer.tabular import TableModel, read_table
-from mercer.tabular.objects import found_in
+from mercer.tabular.objects import find_object_columns
 
 KERNEL = 'Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")'
 
@@ -61,10 +61,10 @@ def test_texts_that_a_search_leaves_alone(table):
     graphs = [f'{{"edges": [[0, {i + 1}]]}}' for i in range(30)]
     names = pl.DataFrame({"name": [f"sample {i}" for i in range(30)], "graph": graphs, "odd": [*graphs[1:], "{}"]})
     frame = frame.with_columns(names.get_columns())
-    assert found_in(frame) == {"sequence": "string", "graph": "graph"}  # five molecules are categories
-    assert found_in(frame, {"sequence"}) == {"graph": "graph"}
+    assert find_object_columns(frame) == {"sequence": "string", "graph": "graph"}  # five molecules are categories
+    assert find_object_columns(frame, {"sequence"}) == {"graph": "graph"}
     molecules = pl.DataFrame({"m": ["C" * (i + 1) + "O" for i in range(30)], "n": ["C1" + "C" * i for i in range(30)]})
-    assert found_in(molecules) == {"m": "string"}  # a ring that is open is none
+    assert find_object_columns(molecules) == {"m": "string"}  # a ring that is open is none
 
 
 def test_from_the_fit_to_the_report(run, data, tmp_path):

@@ -30,13 +30,13 @@ def problem(seed):
     """
     rng = np.random.default_rng(seed)
     cell = FIXED[rng.integers(len(FIXED))]
-    waves = "Fourier" in cell[0].words  # to 1e-8 they are millions in three columns
-    data = rows(seed, n=int(rng.integers(16, 41)), d=int(rng.integers(1, 3 if waves else 5)))
+    fourier = "Fourier" in cell[0].words  # to 1e-8 these are millions in three columns
+    data = rows(seed, n=int(rng.integers(16, 41)), d=int(rng.integers(1, 3 if fourier else 5)))
     X = data.X.copy()
     if rng.uniform() < 0.3 and "KernelInterpolator" not in str(cell[0]):
         X[1] = X[0] + 10.0 ** rng.uniform(-6, -1)
     noisy = data.y + rng.uniform(0, 1) * rng.standard_normal(data.n)
-    data = replace(data, X=X, y=noisy, lengths=data.lengths * 10.0 ** rng.uniform(-0.2 if waves else -0.5, 0.5))
+    data = replace(data, X=X, y=noisy, lengths=data.lengths * 10.0 ** rng.uniform(-0.2 if fourier else -0.5, 0.5))
     return cell, data
 
 

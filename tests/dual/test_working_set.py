@@ -13,6 +13,7 @@ from mercer.dual import _blocks, _face, _interior, _programme, _search, _store, 
 from mercer.dual.working_set import hold, solve
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian, Matern32
+from mercer.solvers import StorageOptions
 
 Dual = namedtuple("Dual", "target epsilon ridge lower upper")
 
@@ -136,9 +137,8 @@ def test_rows_beyond_one_block_are_solved_by_blocks_whatever_holds_the_matrix(st
     assert_allclose(found.info["product"], K @ found.alpha, atol=1e-4)
 
 
-def test_float32_is_refined_in_float64(rng, monkeypatch):
-    X, y = data(rng, 300)
-    monkeypatch.setattr(working_set, "EXACT", 100)
+def test_float32_is_refined_in_float64(rng):
+    X, y = data(rng, StorageOptions.float64_up_to + 1)
     K = TiledGram(Gaussian(1.0), X)
     found = solve(K, tube(y, 100.0, 0.01), intercept=True)
     assert "float32" in found.info["gram"]

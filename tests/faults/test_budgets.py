@@ -21,6 +21,7 @@ from mercer.inference.softmax import SoftmaxPosterior
 from mercer.kernels import Gaussian, PolynomialBasis
 from mercer.selection import GCV, LOO
 from mercer.selection.search.objective import Record, Stop
+from mercer.solvers import PlanOptions
 
 MODELS = {
     "ridge": lambda b: mercer.KernelRidge(time_budget=b),
@@ -56,13 +57,14 @@ def data(name, n):
     return X, np.where(f + 0.5 * rng.standard_normal(n) > 0, "a", "b") if name in LABELS else y
 
 
-def fitted(name, n, budget):
+def fitted(name, n, budget, options=()):
     """(model or the refusal, what was warned of)."""
     X, y = data(name, n)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            return MODELS[name](budget).fit(X, y), caught
+            model = MODELS[name](budget)
+            return (model.set_params(options=options) if options else model).fit(X, y), caught
         except (NotEnoughTime, MemoryError) as error:
             return error, caught
 
@@ -156,12 +158,12 @@ def test_a_solver_that_was_asked_for_is_refused_and_left_to_itself_finds_landmar
 
 
 @pytest.mark.parametrize("name", ["ridge", "ridge, searched", "gp"])
-def test_short_of_time_a_few_thousand_rows_have_landmarks_and_it_is_said(name, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.CAUTION", 1e6)  # as on a machine that is slow
-    model, _ = fitted(name, 1500, 0.5)
+def test_short_of_time_a_few_thousand_rows_have_landmarks_and_it_is_said(name):
+    slow = [PlanOptions(caution=1e6)]  # as on a machine that is slow
+    model, _ = fitted(name, 1500, 0.5, slow)
     assert model.plan_.landmarks and model.fit_report_["gram"] == "landmarks"
     assert "predicted to take" in model.fit_report_["reasons"][0]
-    assert model.plan_ == mercer.plan(MODELS[name](0.5), *data(name, 1500))
+    assert model.plan_ == mercer.plan(MODELS[name](0.5), *data(name, 1500), options=slow)
 
 
 def test_lam_of_some_rows_is_that_of_all_of_them_in_their_unit(monkeypatch):
@@ -205,7 +207,7 @@ def test_no_evaluation_begins_that_would_end_too_late(now):
 def test_a_path_of_all_lam_gives_way_to_a_line_search(monkeypatch):
     X, y = data("ridge", 900)
     slow = mercer.KernelRidge(criterion=GCV(), optimize="lam", time_budget=20.0)
-    monkeypatch.setattr(sys.modules["mercer.selection.search.lam"], "choose", lambda *a, **k: (None, _Slow()))
+    monkeypatch.setattr(sys.modules["mercer.selection.search.lam"], "choose_solver", lambda *a, **k: (None, _Slow()))
     assert slow.fit(X, y).selection_.path is None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where the grid ends

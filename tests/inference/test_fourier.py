@@ -1,6 +1,8 @@
-"""Fourier: sums of waves, the kernel that they make, and the mean, variance and evidence of the exact process."""
+"""Fourier features: the kernel that they make, and the mean, variance and evidence of the exact process."""
 
+import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,43 +10,35 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import Fourier, GaussianProcessRegressor, Neighbours
-from mercer.gram import Rows, nufft
-from mercer.gram.fourier import Waves
+from mercer._policies import OptionSet
+from mercer.gram import Rows
+from mercer.gram.fourier import FourierFeatures, from_frequencies, to_frequencies
 from mercer.gram.groundwork import make_trend
-from mercer.inference.fourier import FourierPosterior, box_of
+from mercer.inference.fourier import FourierPosterior, bounding_box
 from mercer.inference.regression import RegressionPosterior
-from mercer.inference.waves import WaveInverse, WaveSums
+from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
 from mercer.selection import Evidence
-from mercer.selection.wave_search import SLACK, search_waves
-from mercer.solvers import Cholesky, Span
-from mercer.solvers.toeplitz import Convolution
-from mercer.solvers.waves import FactoredWaves, IteratedWaves, lanczos
+from mercer.selection.search import SearchSpace
+from mercer.selection.spectral_search import SpectralSearchOptions, search_spectral
+from mercer.solvers import Cholesky, PlanOptions, Span
+from mercer.solvers.toeplitz import Convolution, FactoredToeplitz, IteratedToeplitz, ToeplitzOptions, lanczos
 
 
-# ---------------------------------------------------------------------------------------------- sums of waves
+# ---------------------------------------------------------------------------------------------- sums of features
 @pytest.mark.parametrize(("d", "J"), [(1, [40]), (2, [20, 13]), (3, [6, 5, 4])])
-def test_sums_of_waves(d, J, rng):
-    u, C = rng.uniform(-np.pi, np.pi, (50, d)), rng.standard_normal((50, 3))
+def test_sums_over_frequencies(d, J, rng):
+    u, C = rng.uniform(-np.pi, np.pi, (50, d)), rng.standard_normal((50, 3)) * [1.0, 1e9, 1e-9]
     k = np.stack(np.meshgrid(*(np.arange(-j, j + 1) for j in J), indexing="ij"), -1)
     E = np.exp(-1j * np.tensordot(k, u.T, 1))
-    F = nufft.to_waves(u, C, J, own=True)
+    F = to_frequencies(u, C, J)
+    assert len(F) == 3
     for found, c in zip(F, C.T, strict=True):
         np.testing.assert_allclose(found, E @ c, atol=1e-9 * np.abs(E @ c).max())
     F = F[0]
     back = (E.conj() * F[..., None]).sum(axis=tuple(range(d))).real
-    np.testing.assert_allclose(nufft.from_waves(u, F, own=True), back, atol=1e-9 * np.abs(back).max())
-
-
-def test_gridding_and_the_library_agree(rng):
-    pytest.importorskip("finufft")
-    u, C = rng.uniform(-np.pi, np.pi, (200, 2)), rng.standard_normal((200, 3)) * [1.0, 1e9, 1e-9]
-    pairs = list(zip(*(nufft.to_waves(u, C, [15, 9], own=own) for own in (True, False)), strict=True))
-    assert len(pairs) == 3
-    for one, two in pairs:
-        np.testing.assert_allclose(one, two, atol=1e-9 * np.abs(two).max())
-    np.testing.assert_allclose(nufft.from_waves(u, two, own=True), nufft.from_waves(u, two), atol=1e-16)
+    np.testing.assert_allclose(from_frequencies(u, F), back, atol=1e-9 * np.abs(back).max())
 
 
 @pytest.mark.parametrize(
@@ -54,41 +48,40 @@ def test_gridding_and_the_library_agree(rng):
 )
 def test_waves_are_the_kernel(kernel, eps, rng):
     X = rng.uniform(0, 1, (40, 2))
-    waves = Waves(kernel, np.zeros(2), np.ones(2), eps)
-    u, K = waves.angles(X), kernel(X)
-    spread = waves.adjoint(waves.sums(u, np.eye(40)))
-    found = np.column_stack([waves.at(u, waves.D2 * v) for v in spread.T])
+    features = FourierFeatures(kernel, np.zeros(2), np.ones(2), eps)
+    u, K = features.angles(X), kernel(X)
+    spread = features.adjoint(features.sums(u, np.eye(40)))
+    found = np.column_stack([features.at(u, features.D2 * v) for v in spread.T])
     assert np.abs(found - K).max() < 3 * eps * K[0, 0]
-    Phi = waves.rows(u)
-    np.testing.assert_allclose(Phi * waves.D2 @ Phi.T, found, atol=1e-8)
-    assert 0 <= waves.missing < eps * K[0, 0]
+    Phi = features.rows(u)
+    np.testing.assert_allclose(Phi * features.D2 @ Phi.T, found, atol=1e-8)
+    assert 0 <= features.missing < eps * K[0, 0]
     theta, steps = kernel.theta, 1e-5 * np.eye(kernel.n_theta)
-    there, back = ([np.log(waves.power(kernel.with_theta(theta + sign * e))) for e in steps] for sign in (1, -1))
-    np.testing.assert_allclose(waves.slopes(kernel), np.subtract(there, back) / 2e-5, rtol=1e-6, atol=1e-6)
+    there, back = ([np.log(features.spectrum(kernel.with_theta(theta + sign * e))) for e in steps] for sign in (1, -1))
+    np.testing.assert_allclose(features.slopes(kernel), np.subtract(there, back) / 2e-5, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("J", [[5], [3, 4], [2, 1, 3]])
 def test_a_convolution_is_a_matrix(J, rng):
-    waves = Waves(Gaussian(1.0), np.zeros(len(J)), np.ones(len(J)), 1e-3)
-    waves.J, waves.shape, waves.count = J, tuple(2 * j + 1 for j in J), int(np.prod([2 * j + 1 for j in J]))
+    features = FourierFeatures(Gaussian(1.0), np.zeros(len(J)), np.ones(len(J)), 1e-3)
+    features.J, features.shape, features.count = J, tuple(2 * j + 1 for j in J), int(np.prod([2 * j + 1 for j in J]))
     u, w = rng.uniform(-np.pi, np.pi, (30, len(J))), rng.uniform(0, 2, 30)
-    T, Phi = Convolution(waves.sums(u, w[:, None])[0]), waves.rows(u)
-    np.testing.assert_allclose(T(np.eye(waves.count)), Phi.T * w @ Phi, atol=1e-9)
-    some = rng.permutation(waves.count)[:5]
+    T, Phi = Convolution(features.sums(u, w[:, None])[0]), features.rows(u)
+    np.testing.assert_allclose(T(np.eye(features.count)), Phi.T * w @ Phi, atol=1e-9)
+    some = rng.permutation(features.count)[:5]
     np.testing.assert_allclose(T.block(some), (Phi.T * w @ Phi)[np.ix_(some, some)], atol=1e-9)
 
 
-def test_probes_say_what_a_factor_says(rng, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.waves.STRONG", 20)
-    monkeypatch.setattr("mercer.solvers.waves.PROBED", 1e-9)
-    waves = Waves(Gaussian(0.2), np.zeros(1), np.ones(1), 1e-6)
-    X, B = rng.uniform(0, 1, (200, 1)), rng.standard_normal((waves.count, 2))
-    T = Convolution(waves.sums(waves.angles(X), np.ones((200, 1)))[0])
-    exact, near = FactoredWaves(T, waves.D2, 0.01), IteratedWaves(T, waves.D2, 0.01, probes=400)
+def test_probes_say_what_a_factor_says(rng):
+    features = FourierFeatures(Gaussian(0.2), np.zeros(1), np.ones(1), 1e-6)
+    X, B = rng.uniform(0, 1, (200, 1)), rng.standard_normal((features.count, 2))
+    probes = partial(ToeplitzOptions, 20, 20, 3000, probe_tol=1e-9)
+    T = Convolution(features.sums(features.angles(X), np.ones((200, 1)))[0])
+    exact, near = FactoredToeplitz(T, features.D2, 0.01), IteratedToeplitz(T, features.D2, 0.01, probes(400))
     np.testing.assert_allclose(near.solve(B, 1e-10).X, exact.solve(B, 0.0).X, rtol=1e-5, atol=1e-6)
     (a, diagonal), (b, other) = exact.traced(), near.traced()
     assert abs(a - b) < 0.5 and np.abs(0.01 * (other - diagonal)).max() < 0.05
-    few = IteratedWaves(T, waves.D2, 0.01, probes=4)
+    few = IteratedToeplitz(T, features.D2, 0.01, probes(4))
     assert few.traced()[0] == few.traced()[0]
 
 
@@ -112,18 +105,21 @@ def problem(rng, trend, n=300):
 @pytest.mark.parametrize("trend", [None, "constant", "linear"])
 def test_evidence_and_gradient_are_those_of_the_exact_process(trend, rng):
     rows, kernel, lam, step = problem(rng, trend), 2.0 * Gaussian([0.9, 1.2]), 0.05, 1e-4
-    waves = Waves(kernel, *box_of(kernel, rows, lam), 1e-9, slack=1.01)
+    features = FourierFeatures(kernel, *bounding_box(kernel, rows, lam), 1e-9, reach=1.01)
 
     def exact(z):
         theta, noise = kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
         f = RegressionPosterior.fit(theta, rows, noise, Cholesky(), Span(rows.scaled(rows.H)))
         return sum(f.evidence(Evidence(weights="precision")).values())
 
-    found, criterion = WaveInverse(WaveSums(waves, rows), waves.D2, lam, 0.0), Evidence(weights="precision")
+    found, criterion = (
+        FourierInverse(FeatureSums(features, rows), features.D2, lam, 0.0),
+        Evidence(weights="precision"),
+    )
     extras, z = criterion.extras(rows), np.append(kernel.theta, np.log(lam))
     value = sum(criterion.terms(found, found.quad, rows.weight, **extras).values())
     assert value == pytest.approx(exact(z), abs=1e-3)
-    slope = found.gradient(waves.slopes(kernel))
+    slope = found.gradient(features.slopes(kernel))
     slope[-1] -= criterion.explicit(found, rows.y, rows.weight, **extras)
     differences = [(exact(z + e) - exact(z - e)) / (2 * step) for e in step * np.eye(len(z))]
     np.testing.assert_allclose(slope, differences, rtol=1e-3, atol=1e-2)
@@ -151,21 +147,21 @@ def test_mean_and_variance_are_those_of_the_exact_process(trend, kernel, rng):
 def test_rows_left_out_are_those_of_the_exact_process(rng):
     X = rng.uniform(0, 3, (200, 1))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(200)
-    exact, waves = (
+    exact, features = (
         GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, trend=None, approximation=how).fit(X, y)
         for how in (None, Fourier(1e-8))
     )
-    kept = waves.neighbours_
+    kept = features.neighbours_
     np.testing.assert_allclose(kept.residuals[:, 0], exact.loo_residuals_[kept.index], atol=1e-6)
-    said = waves.fit_report_["approximation"]
+    said = features.fit_report_["approximation"]
     assert "by a factor" in said["words"] and "neighbours" not in said["words"]
-    assert said["kind"] == "fourier" and waves.fit_report_["gram"] == "waves"
+    assert said["kind"] == "fourier" and features.fit_report_["gram"] == "fourier"
 
 
 def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
     X = rng.uniform(0, 3, (150, 1))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(150)
-    for how, name in ((Fourier(), "Waves"), (Neighbours(8), "Neighbours")):
+    for how, name in ((Fourier(), "Fourier features"), (Neighbours(8), "Neighbours")):
         model = GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, approximation=how).fit(X, y)
         found = collect(model, X, y)
         assert found.local.numbers["coverage"] == model.fit_report_["approximation"]["coverage"]
@@ -174,16 +170,14 @@ def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
         assert f"<h3>{name}</h3>" in text and "within their 90" in text
 
 
-def test_what_waves_leave_of_a_trend_is_right_though_an_iteration_ends_early(rng, monkeypatch):
+def test_what_features_leave_of_a_trend_is_right_though_an_iteration_ends_early(rng):
     X = rng.uniform(0, 3, (3000, 2))
     y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((3000, 1))
     rows = Rows(X, y, np.full(3000, 300.0), trend=lambda X: np.column_stack([np.ones(len(X)), X[:, 0]]))
-    waves = Waves(2.5 * Matern32(1.5), np.zeros(2), np.full(2, 3.0), 1e-2)  # nearly all of a trend is in their span
-    sums = WaveSums(waves, rows)
-    exact = WaveInverse(sums, waves.D2, 0.01, 0.0)
-    monkeypatch.setattr("mercer.solvers.waves.FEW", 0)
-    monkeypatch.setattr("mercer.solvers.waves.STRONG", 50)
-    found = WaveInverse(sums, waves.D2, 0.01, 1e-4)
+    features = FourierFeatures(2.5 * Matern32(1.5), np.zeros(2), np.full(2, 3.0), 1e-2)
+    sums = FeatureSums(features, rows)
+    exact = FourierInverse(sums, features.D2, 0.01, 0.0)
+    found = FourierInverse(sums, features.D2, 0.01, 1e-4, ToeplitzOptions(factored_up_to=0, strong=50))
     assert found.solved.steps > 0 and exact.solved.steps == 0
     np.testing.assert_allclose(found.L, exact.L, rtol=0.02, atol=0.02)
     assert found.quad == pytest.approx(exact.quad, rel=1e-2)
@@ -192,16 +186,14 @@ def test_what_waves_leave_of_a_trend_is_right_though_an_iteration_ends_early(rng
 def test_search_by_the_evidence_of_all_rows(rng):
     X = rng.uniform(0, 6, (250, 1))
     y = np.sin(2 * X) + 0.1 * rng.standard_normal((250, 1))
-    rows, kernel, names = Rows(X, y), 1.0 * Gaussian(3.0), ["scale", "length_scale", "lam"]
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    found = search_waves(kernel, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
+    rows = Rows(X, y)
+    found = search_spectral(SearchSpace(1.0 * Gaussian(3.0), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
     exact = GaussianProcessRegressor(1.0 * Gaussian(1.0), trend=None, prior=None, starts=1).fit(X, y)
     there = exact.log_marginal_likelihood(np.append(found.kernel.theta, np.log(found.lam)))
     assert exact.log_marginal_likelihood_value_ - 0.2 < there == pytest.approx(-found.value * 250, abs=1e-3)
     assert found.lam == pytest.approx(exact.lam_, rel=0.05) and found.status == "ok"
-    rough = 1.0 * Exponential(0.01)
-    refused = search_waves(rough, rows, 0.1, 1e-6, Evidence(), names=names, box=box, free=free)
-    assert refused.status == "too_many_waves" and np.isnan(refused.value)
+    refused = search_spectral(SearchSpace(1.0 * Exponential(0.01), 0.1, (1e-6, 1.0)), rows, 1e-6, Evidence())
+    assert refused.status == "too_many_features" and np.isnan(refused.value)
 
 
 def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
@@ -221,48 +213,43 @@ def test_learns_updates_and_comes_back_from_a_file(rng, tmp_path):
     assert mercer.plan(model.frozen(), X, y) == model.frozen().fit(X, y).plan_
 
 
-@pytest.fixture
-def few_rows_are_many(monkeypatch):
-    """From a hundred rows on "auto" looks for something faster than the exact fit."""
-    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.LEAST", 100)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.PATIENCE", 1e-9)
+FEW = PlanOptions(exact_below=100, exact_seconds=1e-9)  # from 100 rows on "auto" looks for something faster
 
 
-def test_auto_takes_waves_where_they_are_not_too_many(rng, few_rows_are_many):
+def test_auto_takes_features_where_they_are_not_too_many(rng):
     X = rng.uniform(0, 6, (400, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(400)
 
     def fitted(kernel, d=2):
-        model = GaussianProcessRegressor(kernel, 0.01, criterion=None)
-        assert mercer.plan(model, X[:, :d]).gram == "waves"
+        model = GaussianProcessRegressor(kernel, 0.01, criterion=None, options=FEW)
+        assert mercer.plan(model, X[:, :d]).gram == "fourier"
         return model.fit(X[:, :d], y)
 
     smooth = fitted(Gaussian(1.0))
-    assert smooth.plan_.gram == "waves" and "sum of waves" in smooth.plan_.reasons[0]
+    assert smooth.plan_.gram == "fourier" and "Fourier" in smooth.plan_.reasons[0]
     exact = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, approximation=None).fit(X, y)
     assert np.sqrt(np.mean((smooth.predict(X) - exact.predict(X)) ** 2)) < 0.01
     rough = fitted(Exponential(0.1))
-    assert rough.plan_.gram == "neighbours" and "Not by waves: eps" in rough.plan_.reasons[0]
+    assert rough.plan_.gram == "neighbours" and "features: eps" in rough.plan_.reasons[0]
     assert rough.fit_report_["approximation"]["kind"] == "neighbours"
     grown = rough.update(X[:5] + 0.01, y[:5])
     assert grown.fit_report_["approximation"]["kind"] == "neighbours"
     for kernel in (Linear(), Gaussian(1.0) + Linear()):
-        assert mercer.plan(GaussianProcessRegressor(kernel), X).gram == "neighbours"
-    assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=2).gram == "waves"
+        assert mercer.plan(GaussianProcessRegressor(kernel, options=FEW), X).gram == "neighbours"
+    assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=2).gram == "fourier"
     assert mercer.plan(GaussianProcessRegressor(), n=50_000, d=4).gram == "neighbours"
 
 
-def test_what_cannot_be_said_in_waves(rng):
+def test_what_has_no_fourier_features(rng):
     X, y = rng.uniform(0, 1, (60, 2)), rng.standard_normal(60)
 
     def fit(kernel, how, X=X, noise=0.1):
         return GaussianProcessRegressor(kernel, noise, criterion=None, approximation=how).fit(X, y)
 
     for kernel, data in ((Linear(), X), (Gaussian(), rng.uniform(0, 1, (60, 4)))):
-        with pytest.raises(ValueError, match="no sum of waves"):
+        with pytest.raises(ValueError, match="columns"):
             fit(kernel, Fourier(), data)
-    with pytest.raises(ValueError, match="waves for Exponential"):
+    with pytest.raises(ValueError, match="Exponential"):
         fit(Exponential(0.01), Fourier(1e-6))
     with pytest.raises(ValueError, match="noise > 0"):
         fit(Gaussian(), Fourier(), noise=0.0)
@@ -274,11 +261,24 @@ def test_what_cannot_be_said_in_waves(rng):
     np.testing.assert_allclose(fit(Gaussian(0.5), Fourier(1e-8), X).predict(X), exact, atol=1e-5)
 
 
-def test_without_noise_auto_takes_no_waves():
+def test_without_finufft_fourier_names_the_extra_and_auto_says_what_is_missing(rng, monkeypatch):
+    monkeypatch.setitem(sys.modules, "finufft", None)
+    monkeypatch.setattr("mercer.approximate.spectral.has_finufft", lambda: False)
+    X = rng.uniform(0, 6, (400, 2))
+    model = GaussianProcessRegressor(Gaussian(1.0), 0.01, criterion=None, options=FEW)
+    for refused in (model.set_params(approximation=Fourier()).fit, lambda X, y: mercer.plan(model, X)):
+        with pytest.raises(ImportError, match="fourier"):
+            refused(X, X[:, 0])
+    model.set_params(approximation="auto").fit(X, np.sin(X[:, 0]))
+    assert model.plan_.gram == "neighbours" and "mercer[fourier]" in model.plan_.reasons[0]
+    assert mercer.plan(model, X) == model.plan_
+
+
+def test_without_noise_auto_takes_no_features():
     grams = [
         mercer.plan(GaussianProcessRegressor(Gaussian(), noise), n=200_000, d=2).gram for noise in (None, 0.1, 0.0)
     ]
-    assert grams == ["waves", "waves", "neighbours"]
+    assert grams == ["fourier", "fourier", "neighbours"]
 
 
 def test_variances_times_c_take_no_new_sums(rng, monkeypatch):
@@ -287,46 +287,48 @@ def test_variances_times_c_take_no_new_sums(rng, monkeypatch):
     f = FourierPosterior.fit(1.0 * Gaussian(1.0), rows, 0.04, Fourier(1e-6), Evidence())
     other, again = f.rescaled(2.5 * Gaussian(1.0), 2.5), f.rescaled(2.5 * Gaussian(1.0), 2.5)
     again._factor = None  # as after a file
-    monkeypatch.setattr("mercer.inference.waves.BLOCK", 100)
     np.testing.assert_allclose(other.moments(X[:9]).variance, again.moments(X[:9]).variance, rtol=1e-8)
     np.testing.assert_allclose(other.factor.traced()[0], again.factor.traced()[0], rtol=1e-10)
-    right = np.ones((other.waves.count, 1))
+    right = np.ones((other.features.count, 1))
     np.testing.assert_allclose(other.factor.solve(right, 0.0).X, again.factor.solve(right, 0.0).X, rtol=1e-7)
-    monkeypatch.setattr("mercer.inference.fourier.squares", None)
+    np.testing.assert_allclose(
+        feature_gram(f.features, rows, block=100).sums, feature_gram(f.features, rows).sums, atol=1e-9
+    )
+    monkeypatch.setattr("mercer.inference.fourier.feature_gram", None)
     f.rescaled(2.5 * Gaussian(1.0), 2.5).moments(X[:9])
 
 
 # ---------------------------------------------------------------------------------------------- on the sphere
-def test_on_the_sphere_waves_are_those_of_space(rng):
+def test_on_the_sphere_features_are_those_of_space(rng):
     X = np.column_stack([np.degrees(np.arcsin(rng.uniform(-1, 1, 400))), rng.uniform(-180, 180, 400)])
     X[:4] = [[90.0, 0.0], [-90.0, 10.0], [0.0, 180.0], [5.0, -180.0]]
     y = np.sin(np.radians(X[:, 0]) * 2) + np.cos(np.radians(X[:, 1])) * np.cos(np.radians(X[:, 0]))
     y += 0.1 * rng.standard_normal(400)
     new = [[90.0, 0.0], [90.0, 133.0], [-90.0, -40.0], [20.0, 180.0], [20.0, -180.0], [20.0, 179.999], [0.0, 0.0]]
-    exact, waves = (
+    exact, features = (
         GaussianProcessRegressor(2.0 * Sphere(Gaussian(4000.0)), 0.01, criterion=None, approximation=how).fit(X, y)
         for how in (None, Fourier(1e-6))
     )
-    mean, std = waves.predict(new, return_std=True)
+    mean, std = features.predict(new, return_std=True)
     for a, b, tol in zip((mean, std), exact.predict(new, return_std=True), (1e-4, 0.01), strict=True):
-        np.testing.assert_allclose(a, b, atol=tol)  # variances of so many waves are those of neighbours
+        np.testing.assert_allclose(a, b, atol=tol)  # variances of so many features are those of neighbours
     assert abs(mean[0] - mean[1]) < 1e-9 and abs(mean[3] - mean[4]) < 1e-9 and abs(mean[3] - mean[5]) < 1e-4
-    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=2).gram == "waves"
+    assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=2).gram == "fourier"
     assert mercer.plan(GaussianProcessRegressor(Sphere(Gaussian(4000.0))), n=200_000, d=3).gram == "neighbours"
 
 
-def test_a_constant_column_takes_no_waves_of_its_own(rng):
+def test_a_constant_column_takes_no_features_of_its_own(rng):
     X = np.column_stack([rng.uniform(0, 10, 300), np.full(300, 7.0)])
     rows = Rows(X, np.sin(X[:, :1]))
-    assert Waves(Gaussian([1.0, 1e-3]), *box_of(Gaussian([1.0, 1e-3]), rows, 0.1), 1e-4).count < 1000
+    assert FourierFeatures(Gaussian([1.0, 1e-3]), *bounding_box(Gaussian([1.0, 1e-3]), rows, 0.1), 1e-4).count < 1000
     options = {"criterion": None, "trend": None}
-    exact, waves = (
+    exact, features = (
         GaussianProcessRegressor(Gaussian([1.0, 1e-3]), 0.1, approximation=how, **options).fit(X, np.sin(X[:, 0]))
         for how in (None, Fourier(1e-6))
     )
-    np.testing.assert_allclose(waves.predict(X), exact.predict(X), atol=1e-5)
+    np.testing.assert_allclose(features.predict(X), exact.predict(X), atol=1e-5)
     new = [[3.0, 7.0], [3.0, 7.5]]  # beside the column there are the neighbours
-    np.testing.assert_allclose(waves.predict(new), exact.predict(new), atol=1e-3)
+    np.testing.assert_allclose(features.predict(new), exact.predict(new), atol=1e-3)
 
 
 @pytest.mark.parametrize("how", [Fourier(), Neighbours(32)])
@@ -345,34 +347,35 @@ def test_in_a_gap_as_large_as_the_map_the_prior_comes_back(rng, how):
 def test_grids_are_refined_as_far_as_there_is_room(rng):
     X = rng.uniform(0, 5, (60, 2))
     rows, kernel = Rows(X, np.sin(X[:, :1]) * X[:, 1:]), Matern32(3.0)
-    first = Waves(kernel, *box_of(kernel, rows, 0.04), 1e-2).count
+    first = FourierFeatures(kernel, *bounding_box(kernel, rows, 0.04), 1e-2).count
     found = FourierPosterior.fit(kernel, rows, 0.04, Fourier(1e-2), Evidence(), room=lambda d, columns: first)
-    assert found.report["waves"] == first and not found.report["near"]
-    with pytest.raises(ValueError, match="needs .* waves .* are allowed"):  # which take 300 MB
+    assert found.report["features"] == first and not found.report["near"]
+    with pytest.raises(ValueError, match="needs .* features .* are allowed"):  # which take 300 MB
         GaussianProcessRegressor(Exponential(0.5), 0.04, criterion=None, approximation=Fourier(1e-2), memory=1e8).fit(
             X, rows.y[:, 0]
         )
 
 
-def test_little_noise_leaves_the_trend_to_a_stricter_iteration(rng, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.waves.FEW", 10)
-    monkeypatch.setattr("mercer.solvers.waves.STRONG", 100)
+def test_little_noise_leaves_the_trend_to_a_stricter_iteration(rng):
+    options = ToeplitzOptions(factored_up_to=10, strong=100)
     X = rng.uniform(0, 5, (60, 1))
     y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(60)
     exact, found = (
-        GaussianProcessRegressor(1e5 * Matern32(2.0), 0.04, criterion=None, approximation=how).fit(X, y)
+        GaussianProcessRegressor(1e5 * Matern32(2.0), 0.04, criterion=None, approximation=how, options=options).fit(
+            X, y
+        )
         for how in (None, Fourier(1e-2))
     )
     np.testing.assert_allclose(found.predict(X), exact.predict(X), atol=0.02)
+    assert not found.fit_report_["approximation"]["factored"]
 
 
-def test_an_iteration_that_does_not_end_is_told(rng, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.waves.FEW", 10)
-    monkeypatch.setattr("mercer.solvers.waves.STRONG", 1)
-    monkeypatch.setattr("mercer.solvers.waves.STEPS", 2)
+def test_an_iteration_that_does_not_converge_is_warned_of(rng):
+    options = ToeplitzOptions(factored_up_to=10, strong=1, max_iter=2)
     X = rng.uniform(0, 5, (60, 1))
     model = GaussianProcessRegressor(Matern32(1.0), 0.04, criterion=None, trend=None, approximation=Fourier(1e-2))
-    with pytest.warns(ConvergenceWarning, match="near enough: the iteration for .* waves has not converged"):
+    model.set_params(options=options)
+    with pytest.warns(ConvergenceWarning, match="converged"):
         model.fit(X, np.sin(X[:, 0]))
     assert not model.fit_report_["approximation"]["near"]
 
@@ -382,15 +385,13 @@ def test_what_fourier_cannot_be(rng):
         GaussianProcessRegressor(approximation=Fourier(k="auto")).fit(rng.uniform(0, 1, (50, 1)), np.zeros(50))
 
 
-def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng, monkeypatch):
+def test_a_search_that_ends_at_the_edge_of_its_last_grid_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    found = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
-    monkeypatch.setattr("mercer.selection.wave_search.GRIDS", 1)
-    cut = search_waves(1.0 * Matern32(1.0), rows, 0.1, 1e-4, Evidence(), **options)
-    assert found.status == "ok" and cut.status == "edge" and "last grid of waves" in cut.message
+    space = SearchSpace(1.0 * Matern32(1.0), 0.1, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Evidence())
+    cut = search_spectral(space, rows, 1e-4, Evidence(), options=OptionSet([SpectralSearchOptions(grids=1)]))
+    assert found.status == "ok" and cut.status == "edge" and "last grid" in cut.message
 
 
 class Rugged(Evidence):
@@ -403,42 +404,39 @@ class Rugged(Evidence):
         return super().explicit(Kinv, *args, **options) - 20.0
 
 
-def test_a_search_ends_where_probes_differ_by_more_than_there_is_to_gain(rng, monkeypatch):
-    monkeypatch.setattr("mercer.selection.wave_search.FEW", 0)  # however few waves, they are probed
+def test_a_search_ends_where_probes_differ_by_more_than_there_is_to_gain(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    found = search_waves(1.0 * Matern32(2.0), rows, 0.012, 1e-4, Rugged(), **options)
+    options = OptionSet([ToeplitzOptions(factored_up_to=0, strong=1000)])  # however few, they are probed
+    space = SearchSpace(1.0 * Matern32(2.0), 0.012, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Rugged(), options=options)
     assert found.evaluations < 60 and 0.005 < found.lam < 0.02  # without patience, more than twice as many
 
 
-def test_a_search_that_needs_too_many_waves_says_so(rng, monkeypatch):
+def test_a_search_that_needs_too_many_features_says_so(rng):
     X = np.linspace(0, 40, 400)[:, None]
     rows = Rows(X, np.sin(2 * X) + 0.1 * rng.standard_normal((400, 1)))
-    box, free = np.log([[1e-3, 1e3], [1e-3, 1e3], [1e-6, 1.0]]), np.ones(3, dtype=bool)
-    options = {"names": ["scale", "kernel__length_scale", "lam"], "box": box, "free": free}
-    start, names = 1.0 * Gaussian(2.0), "mercer.selection.wave_search.MOST"
-    found = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
-    first = Waves(start, *box_of(start, rows, 0.1), 1e-4, slack=SLACK).count
-    monkeypatch.setattr(names, first)  # the first grid, and no finer one
-    cut = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
-    assert found.status == "ok" and cut.status == "too_many_waves" and found.value < cut.value < np.inf
+    start = 1.0 * Gaussian(2.0)
+    space = SearchSpace(start, 0.1, (1e-6, 1.0))
+    found = search_spectral(space, rows, 1e-4, Evidence())
+    first = FourierFeatures(start, *bounding_box(start, rows, 0.1), 1e-4, reach=SpectralSearchOptions.reach).count
+    only_first = OptionSet([SpectralSearchOptions(most=first)])  # the first grid, and no finer one
+    cut = search_spectral(space, rows, 1e-4, Evidence(), options=only_first)
+    assert found.status == "ok" and cut.status == "too_many_features" and found.value < cut.value < np.inf
     assert "best point so far" in cut.message and f"{first} are allowed. Use a larger eps" in cut.message
-    monkeypatch.setattr(names, 10)
-    none = search_waves(start, rows, 0.1, 1e-4, Evidence(), **options)
-    assert none.status == "too_many_waves" and "was not climbed" in none.message
+    none = search_spectral(space, rows, 1e-4, Evidence(), options=OptionSet([SpectralSearchOptions(most=10)]))
+    assert none.status == "too_many_features" and "was not climbed" in none.message
     assert np.isnan(none.value) and none.kernel == start and none.evaluations == 0
 
 
 @pytest.mark.parametrize("how", [Fourier(), "auto"], ids=["asked", "auto"])
-def test_a_fit_whose_search_had_too_many_waves(rng, monkeypatch, how, few_rows_are_many):
-    monkeypatch.setattr("mercer.selection.wave_search.MOST", 10)
+def test_a_fit_whose_search_had_too_many_features(rng, how):
     X = rng.uniform(0, 10, (1100, 1))  # more than the search on some rows takes
-    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1)
+    options = [SpectralSearchOptions(most=10), FEW]
+    model = GaussianProcessRegressor(1.0 * Gaussian(1.0), approximation=how, starts=1, options=options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(1100))
-    asked = not isinstance(how, str)  # "auto" has promised no waves
-    assert model.fit_report_["selection"]["status"] == ("too_many_waves" if asked else "ok")
+    asked = not isinstance(how, str)  # "auto" has promised no features
+    assert model.fit_report_["selection"]["status"] == ("too_many_features" if asked else "ok")
     assert asked == any("10 are allowed" in str(one.message) for one in caught)

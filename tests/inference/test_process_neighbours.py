@@ -233,7 +233,7 @@ def test_intervals_hold_what_they_say_where_errors_have_heavy_tails(rng):
     np.testing.assert_array_equal(rare, model.predict_interval(Z[:5], 0.99999, method="gaussian"))  # of 6 000 rows
 
 
-@pytest.mark.parametrize("how", [Neighbours(300), Fourier(1e-8)], ids=["neighbours", "waves"])
+@pytest.mark.parametrize("how", [Neighbours(300), Fourier(1e-8)], ids=["neighbours", "fourier"])
 def test_of_several_copies_one_is_left_out_and_the_others_stay(rng, how):
     X = rng.uniform(0, 6, (40, 1))[rng.integers(0, 40, 90)]
     y, weight = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(90), rng.uniform(0.5, 2.0, 90)

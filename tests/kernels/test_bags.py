@@ -88,7 +88,7 @@ def test_bad_bags_are_refused_with_their_row(rng, lift):
             lift(Gaussian())([good, bad, good])
     with pytest.raises((TypeError, ValueError), match="row 1"):
         lift(Spectrum(2))([["ab"], [3], ["b"]])
-    with pytest.raises(ValueError, match="they must agree"):
+    with pytest.raises(ValueError, match=" 2 .* 3"):
         lift(Gaussian())([good], [np.zeros((2, 3))])
 
 
@@ -112,5 +112,5 @@ def test_estimators_take_bags(rng):
 
 def test_an_estimator_tests_best_match_on_the_data():
     witness = [[[0.0], [1.0]], [[1.0], [2.0]], [[0.0], [2.0]], [[0.0], [1.0], [2.0]]]
-    with pytest.raises(ValueError, match=r"BestMatch\(Gaussian\(0.3\)\) is not a kernel"):
+    with pytest.raises(ValueError, match=r"BestMatch\(Gaussian\(0.3\)\)"):
         KernelRidge(BestMatch(Gaussian(0.3)), 1e-3).fit(witness, [0.0, 1.0, 2.0, 3.0])

@@ -126,9 +126,7 @@ def test_random_walks_are_counted(rng, loops):
 def test_random_walk_sums_that_are_infinite_are_refused(loops):
     clique = [(i, j) for i in range(6) for j in range(i)]  # largest eigenvalue 5
     assert np.isfinite(RandomWalk(0.039)([PATH, clique])).all()
-    with pytest.raises(
-        ValueError, match=r"rows 1 and 1, whose largest eigenvalues are 5 and 5: it must be below 0\.04"
-    ):
+    with pytest.raises(ValueError, match=r"rows 1 and 1.* 5 .* 5.*0\.04"):
         RandomWalk(0.04)([PATH, clique])
 
 
@@ -143,10 +141,12 @@ def test_random_walks_of_half_a_matrix_and_of_no_nodes(rng, loops):
     assert (K[-1] == 0.0).all()
 
 
-def test_random_walks_that_do_not_converge_are_an_error(loops, monkeypatch):
-    monkeypatch.setattr("mercer.kernels.objects.walks.MOST_STEPS", 2)
-    with pytest.raises(ValueError, match="no convergence in 2 steps with decay = 0.04; take a smaller decay"):
-        RandomWalk(0.04)([[(i, i + 1) for i in range(9)]])
+def test_random_walks_that_do_not_converge_are_an_error(loops):
+    class Impatient(RandomWalk):
+        most_steps = 2
+
+    with pytest.raises(ValueError, match="decay"):
+        Impatient(0.04)([[(i, i + 1) for i in range(9)]])
 
 
 # ---------------------------------------------------------------------- ways to write a graph
@@ -258,7 +258,7 @@ def test_bad_graphs_are_refused_by_row(kernel, bad, message):
 
 
 def test_labels_on_some_graphs_only_are_refused():
-    with pytest.raises(ValueError, match=r"row 2 has no node labels, but row 0 has; label all graphs, or none"):
+    with pytest.raises(ValueError, match="row 2 .*row 0"):
         WeisfeilerLehman()([(PATH, "CCO"), (TRIANGLE, "CCC"), TRIANGLE])
 
 

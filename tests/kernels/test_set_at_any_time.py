@@ -129,17 +129,17 @@ def test_a_bad_value_set_later_is_refused(bad):
     answers(kernel)
     kernel.kernel.length_scale = bad
     for ask in (lambda: kernel(X), lambda: kernel.n_theta, lambda: kernel.theta, lambda: kernel.with_theta([0.0] * 4)):
-        with pytest.raises(ValueError, match="length_scale must be positive"):
+        with pytest.raises(ValueError, match="length_scale"):
             ask()
     kernel.kernel.length_scale, kernel.kernel.length_scale_bounds = 1.0, "free"
-    with pytest.raises(ValueError, match="must be a pair or 'fixed'"):
+    with pytest.raises(ValueError, match="length_scale_bounds"):
         kernel.with_theta([0.0, 0.0])
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 5])
 def test_theta_of_the_wrong_length_is_refused(size):
     for kernel in (Scaled(Gaussian(1.0), 2.0), Scaled(Gaussian([1.0]), 2.0)):
-        with pytest.raises(ValueError, match=r"theta must have length 2 \(scale, kernel__length_scale.*\), got"):
+        with pytest.raises(ValueError, match="theta.* 2 .*kernel__length_scale"):
             kernel.with_theta(np.zeros(size))
-    with pytest.raises(ValueError, match="theta must have length 2"):
+    with pytest.raises(ValueError, match="theta.* 2 "):
         kernel.with_theta(np.zeros((1, 2)))

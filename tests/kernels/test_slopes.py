@@ -70,7 +70,7 @@ def test_a_function_of_numbers_has_a_slope_and_objects_have_none():
     slope = k.dx(np.array([[1.0, 2.0]]), np.array([[3.0, 5.0]]))[0, 0]
     assert_allclose(slope, [3 + 2 * 9, 5 + 2 * 2 * 25], rtol=1e-9)
     for kernel, objects in ((Pairwise(lambda a, b: float(len(a) * len(b))), ["a", "bc"]), (Precomputed(), np.eye(2))):
-        with pytest.raises(TypeError, match="no derivative"):
+        with pytest.raises(TypeError, match="derivative"):
             kernel.dx(objects, objects)
 
 

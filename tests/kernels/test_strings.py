@@ -160,7 +160,7 @@ def test_long_alignments_do_not_overflow(rng, loops):
     X = ["ab" * 400, "ba" * 300]
     K = LocalAlignment(1.0, log=True)(X)
     assert np.isfinite(K).all() and K[0, 0] > 1600  # 800 letters of score 2
-    with pytest.raises(ValueError, match=r"beyond float64; use log=True"):
+    with pytest.raises(ValueError, match="log=True"):
         LocalAlignment(1.0)(X)
 
 
@@ -206,23 +206,23 @@ def test_strange_strings_have_defined_values(kernel):
 @pytest.mark.parametrize("kernel", ALL, ids=repr)
 @pytest.mark.parametrize(("bad", "shown"), [(None, "None"), (float("nan"), "nan"), (3, "int"), (["a"], "list")])
 def test_what_is_no_string_is_refused_by_row(kernel, bad, shown):
-    with pytest.raises(TypeError, match=rf"{type(kernel).__name__}: row 2: expected a string.*{shown}"):
+    with pytest.raises(TypeError, match=f"{type(kernel).__name__}.*row 2.*{shown}"):
         kernel(["abc", "a", bad])
-    with pytest.raises(TypeError, match="give a list"):
+    with pytest.raises(TypeError, match="list"):
         kernel("abc")
 
 
 def test_unknown_letters_are_named_or_skipped():
     X = ["ACGT", "acgt", "ACNGT"]
-    with pytest.raises(ValueError, match=r"Spectrum: row 2: the letter 'N' is not in the alphabet 'ACGT' \(1 such"):
+    with pytest.raises(ValueError, match="row 2.*'N'.*'ACGT'"):
         Spectrum(2, alphabet="dna")(X)
     K = Spectrum(2, alphabet="dna", unknown="skip")(X)
     np.testing.assert_array_equal(K, [[3, 3, 2], [3, 3, 2], [2, 2, 2]])
     for kernel in (Mismatch(2, 1), Gappy(2, 1, alphabet="dna"), WeightedDegree(2, alphabet="dna")):
-        with pytest.raises(ValueError, match="row 2: the letter 'N'"):
+        with pytest.raises(ValueError, match="row 2.*'N'"):
             kernel(X)
         assert np.isfinite(kernel.set_params(unknown="skip")(X)).all()
-    with pytest.raises(ValueError, match="row 0: the letter 'b'"):
+    with pytest.raises(ValueError, match="row 0.*'b'"):
         Subsequence(2, alphabet="dna")(["Ab"])
     assert encode(["AXC"], "x", "dna", "skip").item(0).tolist() == [0, -1, 1]
 
@@ -319,7 +319,7 @@ def test_classifier_cross_validation_and_copies(kernel, rng):
 
 def test_an_indefinite_alignment_is_found_on_the_data():
     X = random_strings(60, np.random.default_rng(0), "dna", 25)
-    with pytest.raises(NotPositiveDefinite, match=r"LocalAlignment\(0.3, log=True\) is not a kernel"):
+    with pytest.raises(NotPositiveDefinite, match=r"LocalAlignment\(0.3, log=True\)"):
         KernelRidge(LocalAlignment(0.3, log=True)).fit(X, np.zeros(60))
     KernelRidge(LocalAlignment(0.3).normalise()).fit(X, np.zeros(60))
 

@@ -167,7 +167,7 @@ def test_arc_cosine_norms_do_not_overflow():
 
 @pytest.mark.parametrize("order", [3, -1, 0.5, True, "1"])
 def test_arc_cosine_refuses_other_orders(order):
-    with pytest.raises(ValueError, match="order must be 0, 1 or 2"):
+    with pytest.raises(ValueError, match="order"):
         ArcCosine(order)([[1.0]])
 
 
@@ -180,24 +180,24 @@ def test_polynomial_of_offset_zero_has_nothing_to_search():
 
 @pytest.mark.parametrize("degree", [0, -1, 1.5, True, "2", None])
 def test_polynomial_refuses_other_degrees(degree):
-    with pytest.raises(ValueError, match="degree must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="degree"):
         Polynomial(degree)([[1.0]])
 
 
 @pytest.mark.parametrize("offset", [-1.0, np.nan, np.inf, [1.0, 2.0]])
 def test_polynomial_refuses_other_offsets(offset):
-    with pytest.raises(ValueError, match="offset must be one finite number >= 0"):
+    with pytest.raises(ValueError, match="offset"):
         Polynomial(2, offset)([[1.0]])
 
 
 def test_constant_refuses_a_negative_value_and_reads_any_object():
-    with pytest.raises(ValueError, match="value must be one finite number >= 0, got -1"):
+    with pytest.raises(ValueError, match="value.*-1"):
         Constant(-1.0)([[1.0]])
     np.testing.assert_array_equal(Constant(2.0)(["a", "bb"]), np.full((2, 2), 2.0))
 
 
 def test_quadratic_form_refuses_an_indefinite_matrix_with_its_eigenvalue():
-    with pytest.raises(ValueError, match=r"smallest eigenvalue is -1"):
+    with pytest.raises(ValueError, match=" -1"):
         QuadraticForm([[1.0, 2.0], [2.0, 1.0]])([[1.0, 1.0]])
 
 
@@ -293,9 +293,9 @@ def test_scaled_polynomial_basis_is_the_polynomial_kernel(d, p):
 
 
 def test_polynomial_basis_refuses_what_would_not_fit():
-    with pytest.raises(ValueError, match=r"degree 5 in 1000 columns has 8\d+ monomials"):
+    with pytest.raises(ValueError, match=r"degree 5 .* 1000 .* 8\d+ "):
         PolynomialBasis(5).features(np.ones((1, 1000)))
-    with pytest.raises(ValueError, match="degree must be a whole number >= 0"):
+    with pytest.raises(ValueError, match="degree"):
         PolynomialBasis(-1).features(np.ones((1, 1)))
 
 
@@ -303,13 +303,13 @@ def test_polynomial_basis_refuses_what_would_not_fit():
 def test_bases_around_centres(cls, loops):
     column = cls([0.0, 1.0, 2.0], 0.5)
     assert column.features([[0.5], [1.0]]).shape == (2, 3)
-    with pytest.raises(ValueError, match="centres have 1 columns and X has 2"):
+    with pytest.raises(ValueError, match="centres.* 1 .* 2"):
         column.features(np.ones((1, 2)))
-    with pytest.raises(ValueError, match="width must be one number"):
+    with pytest.raises(ValueError, match="width"):
         cls([0.0], [1.0, 2.0]).features([[0.5]])
-    with pytest.raises(ValueError, match="width must be positive"):
+    with pytest.raises(ValueError, match="width"):
         cls([0.0], 0.0).features([[0.5]])
-    with pytest.raises(ValueError, match="centres must be a finite array"):
+    with pytest.raises(ValueError, match="centres"):
         cls([np.nan]).features([[0.5]])
 
 
@@ -326,5 +326,5 @@ def test_feature_map_refuses_wrong_shapes():
         return X[::2]
 
     for phi in (flat, halved):
-        with pytest.raises(ValueError, match=r"shape \(4, M\) for 4 inputs, got shape"):
+        with pytest.raises(ValueError, match=r"phi.*\(4, M\)"):
             FeatureMap(phi)(np.ones((4, 2)))

@@ -32,7 +32,7 @@ from mercer.kernels.formula import OPERATIONS, evaluate
 from mercer.kernels.visit import readers, walk
 from mercer.report import collect, render
 from mercer.selection.search.starts import median_heuristic
-from mercer.tabular import Recipe, TableModel, objects_of, placed
+from mercer.tabular import Recipe, TableModel, objects_of, place_kernel
 from mercer.tabular.kernels import length_scales
 from mercer.testing import check_kernel
 
@@ -177,7 +177,7 @@ def test_a_new_kernel_reads_a_table(rng):
     frame = frame.with_columns(y=pl.col("age") / 40 + pl.col("dose").sin())
     kernel = Interaction(InverseMultiquadric([1.0, 1.0]).on(["age", "dose"]), Linear().on("age"))
     recipe = Recipe().fit(frame.drop("y"))
-    numbers = placed(kernel, recipe)
+    numbers = place_kernel(kernel, recipe)
     places = {name: j for j, name in enumerate(recipe.feature_names_)}
     assert (numbers.first.columns, numbers.second.columns) == ([places["age"], places["dose"]], [places["age"]])
     assert [column for _, column in length_scales(numbers, recipe)] == ["age", "dose"]

@@ -13,7 +13,7 @@ from mercer.datasets import load_ethanol, load_mcycle
 from mercer.diagnostics import bias_variance
 from mercer.kernels import Gaussian
 from mercer.plots import BiasVarianceDisplay, IntervalDisplay, LCurveDisplay, PicardDisplay, SelectionDisplay
-from mercer.plots._base import number
+from mercer.plots._base import format_number
 from mercer.selection import GCV, LOO, Choice, Discrepancy, Evidence, LCurve, compare, path
 from mercer.selection.shown import scaled, short_names
 
@@ -138,7 +138,7 @@ def test_from_estimator_marks_the_model(cls, mcycle):
     fitted = cls.from_estimator(model.fit(X, y), X, y)
     assert unfitted.lam is None
     assert fitted.lam == 0.5
-    with pytest.raises(ValueError, match="fit it first"):
+    with pytest.raises(ValueError, match="kernel="):
         cls.from_estimator(KernelRidge(), X, y)
 
 
@@ -259,9 +259,9 @@ def test_bias_variance_adds_up_and_marks_the_least():
     assert display.best_.get_xdata()[0] == display.best_lam == TABLE["lam"][np.argmin(TABLE["error"])]
     wide = {name: column[:, None] * np.ones(3) if name != "lam" else column for name, column in TABLE.items()}
     np.testing.assert_allclose(BiasVarianceDisplay.from_table(wide).error, TABLE["error"])
-    with pytest.raises(ValueError, match="variance has shape"):
+    with pytest.raises(ValueError, match="variance"):
         BiasVarianceDisplay.from_table({**TABLE, "variance": np.ones(3)})
-    with pytest.raises(ValueError, match="no column lam, only bias2"):
+    with pytest.raises(ValueError, match="bias2"):
         BiasVarianceDisplay.from_table({"bias2": 1.0})
 
 
@@ -342,7 +342,7 @@ def test_intervals_without_end_are_drawn():
     display = IntervalDisplay.from_predictions([0.0, 1.0], [[-np.inf, np.inf], [0.0, 2.0]], coverage=0.99)
     render(display)
     assert np.isfinite(display.ax_.get_ylim()).all()
-    with pytest.raises(ValueError, match="n pairs"):
+    with pytest.raises(ValueError, match="shapes"):
         IntervalDisplay.from_predictions([0.0, 1.0], [0.0, 1.0], coverage=0.9)
 
 
@@ -359,4 +359,4 @@ def test_intervals_without_end_are_drawn():
     ],  # fmt: skip
 )
 def test_numbers_as_people_write_them(value, text):
-    assert number(value) == text
+    assert format_number(value) == text

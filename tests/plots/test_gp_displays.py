@@ -82,7 +82,7 @@ def test_a_surface_needs_a_fit_and_noise(data):
         EvidenceSurfaceDisplay.from_estimator(GaussianProcessRegressor(Gaussian(1.0), 0.1))
     X, y = data[0][::5], data[1][::5]
     exact = GaussianProcessRegressor(Gaussian(0.5), 0.0, criterion=None).fit(X, y)
-    with pytest.raises(ValueError, match="noise is 0: there is no log axis"):
+    with pytest.raises(ValueError, match="noise"):
         EvidenceSurfaceDisplay.from_estimator(exact, points=3)
 
 
@@ -103,15 +103,15 @@ def test_terms_along_one_axis(model):
     total = display.lines_["log p(y)"].get_ydata()
     assert_allclose(total[4], model.log_marginal_likelihood_value_, rtol=1e-8)
     assert (np.diff(display.terms["complexity"]) > 0).all()  # longer scales, smaller volume
-    with pytest.raises(ValueError, match="terms=True"):
+    with pytest.raises(ValueError, match="terms"):
         EvidenceSurfaceDisplay.from_estimator(model, points=3).plot_terms()
 
 
 def test_bad_names_and_ranges(model):
     for bad in (("noise", "noise"), ("noise", "nothing"), ("noise",)):
-        with pytest.raises(ValueError, match="two of"):
+        with pytest.raises(ValueError, match="names"):
             EvidenceSurfaceDisplay.from_estimator(model, bad)
-    with pytest.raises(ValueError, match="low < high"):
+    with pytest.raises(ValueError, match="ranges"):
         EvidenceSurfaceDisplay.from_estimator(model, ranges=((1.0, 0.5), (0.1, 1.0)))
 
 

@@ -48,7 +48,7 @@ def test_a_tube_that_holds_all_and_wrong_rows(rng):
     empty = SVR(Gaussian(1.0), epsilon=100.0).fit(X, y)
     display = SupportVectorDisplay.from_estimator(empty, X, y)
     assert "0 of 50" in display.ax_.get_title(loc="left")
-    with pytest.raises(ValueError, match="50 rows of the fit"):
+    with pytest.raises(ValueError, match="50"):
         SupportVectorDisplay.from_estimator(model, X[:3], y[:3])
-    with pytest.raises(ValueError, match="one target"):
+    with pytest.raises(ValueError, match="shape"):
         SupportVectorDisplay.from_estimator(model, X, np.column_stack([y, y]))

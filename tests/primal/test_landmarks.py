@@ -23,7 +23,7 @@ from mercer.primal.design import Design, Sample, choose_landmarks
 from mercer.primal.remainder import refine
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
-from mercer.solvers import speed
+from mercer.solvers import PlanOptions, plan_class
 from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
 from mercer.solvers.rpcholesky import random_pivots
 from mercer.sources import Arrays
@@ -471,11 +471,11 @@ def switch(model, solver, low=1200, high=9000):
     ],
 )
 def test_just_below_and_above_a_switch_of_the_plan_fits_agree(rng, monkeypatch, slower, options, solver):
-    real = speed.rates()
-    monkeypatch.setattr("mercer.solvers.plan_class.rates", lambda: speed.Rates(*(rate / slower for rate in real)))
-    for module in ("solvers.plan_landmarks", "approximate.base") if not options else ():
-        monkeypatch.setattr(f"mercer.{module}.LEAST", 1500)
-    model = KernelRidge(Gaussian(0.7), lam=0.1, **options)
+    real = plan_class.rates()
+    slow = plan_class.MachineRates(*(rate / slower for rate in real))
+    monkeypatch.setattr("mercer.solvers.plan_class.rates", lambda: slow)
+    steer = [] if options else [PlanOptions(exact_below=1500)]
+    model = KernelRidge(Gaussian(0.7), lam=0.1, options=steer, **options)
     n = switch(model, solver)
     X, Y = problem(rng, n)
     below, above = quiet(clone(model), X[:-1], Y[:-1, 0]), quiet(clone(model), X, Y[:, 0])

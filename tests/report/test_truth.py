@@ -129,8 +129,8 @@ def table():
 
 
 PAGES = ["ridge", "nested", "process", "mixture", "labels", "classes", "mapped", "mapped ridge", "landmarks",
-         "neighbours", pytest.param("waves", marks=pytest.mark.slow)]  # fmt: skip
-APPROXIMATED = {"landmarks": Landmarks(30), "neighbours": Neighbours(20), "waves": Fourier()}
+         "neighbours", pytest.param("fourier", marks=pytest.mark.slow)]  # fmt: skip
+APPROXIMATED = {"landmarks": Landmarks(30), "neighbours": Neighbours(20), "fourier": Fourier()}
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -238,13 +238,15 @@ def test_the_band_of_a_logarithm_is_that_of_predict_interval_and_above_0(inner):
     assert "held out of a fit" in some.how and some.rows == 6
 
 
-@pytest.mark.parametrize("heading", ["Landmarks", "Neighbours", pytest.param("Waves", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "heading", ["Landmarks", "Neighbours", pytest.param("Fourier features", marks=pytest.mark.slow)]
+)
 def test_what_an_approximated_process_has_no_surface_for(heading):
     """The words are those of the fit: no labels on a page of numbers, and a heading that is there."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(60, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(60)
-    how = {"Landmarks": Landmarks(20), "Neighbours": Neighbours(10), "Waves": Fourier()}[heading]
+    how = {"Landmarks": Landmarks(20), "Neighbours": Neighbours(10), "Fourier features": Fourier()}[heading]
     model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None, approximation=how)
     found = collect(quietly(model.fit, X, y), X, y)
     assert f"see {heading} below" in found.selection.surface.missing

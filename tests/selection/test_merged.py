@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from mercer.gram import Rows
 from mercer.kernels import Gaussian
 from mercer.selection import Evidence
-from mercer.selection.search.objective import Objective, Record
+from mercer.selection.search.objective import CriterionObjective, Record
 
 
 def linear(X):
@@ -19,7 +19,7 @@ def test_value_and_gradient_are_those_of_the_rows(rng):
     kernel, z = 1.5 * Gaussian([0.7, 1.2]), np.array([0.3, -0.2, 0.1, -1.5])
     rows = Rows(X, y, w, linear)
     assert rows.merged > 10
-    few, many = (Objective(kernel, some, Evidence(), Record()) for some in (rows, rows.apart()))
+    few, many = (CriterionObjective(kernel, some, Evidence(), Record()) for some in (rows, rows.apart()))
     (value, gradient), (expected, slope) = few.exact(z), many.exact(z)
     assert_allclose(value, expected, rtol=1e-11)
     assert_allclose(gradient, slope, rtol=1e-8)

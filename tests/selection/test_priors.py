@@ -8,8 +8,9 @@ from scipy.stats import multivariate_normal, norm
 from mercer.gram import Rows
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import LOO, Evidence, LCurve, LogNormal, Priors, search, weak_priors
+from mercer.selection.search import SearchSpace
 from mercer.selection.search.latent import search_latent
-from mercer.selection.search.objective import Objective, Record
+from mercer.selection.search.objective import CriterionObjective, Record
 from mercer.solvers import Cholesky
 
 
@@ -75,7 +76,7 @@ def test_the_gradient_with_prior_and_trend_is_that_of_differences(problem):
     kernel = 1.5 * Gaussian(0.7)
     prior = weak_priors(kernel, X, y[:, None])
     rows = Rows(X, y[:, None], trend=lambda X: np.hstack([np.ones((len(X), 1)), X]))
-    objective = Objective(kernel, rows, Evidence(), Record(), prior=prior)
+    objective = CriterionObjective(kernel, rows, Evidence(), Record(), prior=prior)
     z = objective.start(kernel, 0.1)
     gradient = objective(z)[1]
     for j in range(len(z)):
@@ -85,7 +86,7 @@ def test_the_gradient_with_prior_and_trend_is_that_of_differences(problem):
 
 def test_a_prior_beside_an_error_counts_as_beside_its_log_density(problem):
     rows, prior = Rows(problem[0], problem[1][:, None]), Priors({"length_scale": LogNormal(1.0, 0.5)})
-    plain, drawn = (Objective(Gaussian(), rows, LOO(), Record(), prior=one) for one in (None, prior))
+    plain, drawn = (CriterionObjective(Gaussian(), rows, LOO(), Record(), prior=one) for one in (None, prior))
     z = plain.start(Gaussian(3.0), 0.1)
     assert drawn.value(z) == pytest.approx(plain.value(z) + 2 * prior(plain.names, z)[0] / rows.n)
     slope = [(drawn.value(z + e) - drawn.value(z - e)) / 2e-5 for e in 1e-5 * np.eye(2)]
@@ -139,7 +140,7 @@ def test_the_latent_search_equals_the_other_for_a_gaussian_likelihood(problem):
     def evaluate(K, index, gradient):
         return Evidence().value_and_adjoint(Cholesky().resolvent(K)(0.01), y[index, None])
 
-    found = search_latent(1.0 * Gaussian(), X, evaluate, rows=len(y))
+    found = search_latent(SearchSpace(1.0 * Gaussian()), X, evaluate, order=np.arange(len(y)))
     other = search(1.0 * Gaussian(), X, y, Evidence(), lam=0.01, fixed_lam=True, intercept=False)
     assert found.value == pytest.approx(other.value, abs=1e-2)
     assert found.kernel.theta == pytest.approx(other.kernel.theta, abs=0.05)
@@ -154,7 +155,7 @@ def test_the_latent_search_sees_prefixes_of_the_order(problem):
         seen.add(tuple(sorted(index)))
         return Evidence().value_and_adjoint(Cholesky().resolvent(K)(0.01), y[index, None])
 
-    search_latent(Gaussian() + 0.1 * Linear(), X, evaluate, rows=len(y), order=order)
+    search_latent(SearchSpace(Gaussian() + 0.1 * Linear()), X, evaluate, order=order)
     assert seen == {tuple(range(len(y) - size, len(y))) for size in map(len, seen)}
     assert {len(index) for index in seen} == {266, 800}
 
@@ -165,7 +166,7 @@ def test_a_kernel_without_free_parameters_is_evaluated_once(problem):
     def evaluate(K, index, gradient):
         return Evidence().value(Cholesky().resolvent(K)(0.01), y[index, None]), None
 
-    found = search_latent(Gaussian(0.5).fixed(), X, evaluate, rows=len(y))
+    found = search_latent(SearchSpace(Gaussian(0.5).fixed()), X, evaluate, order=np.arange(len(y)))
     A = Gaussian(0.5)(X) + 0.01 * np.eye(len(y))
     log_density = -0.5 * (y @ np.linalg.solve(A, y) + np.linalg.slogdet(2 * np.pi * A)[1])
     assert found.evaluations == 1 and found.value == pytest.approx(-log_density, rel=1e-8)

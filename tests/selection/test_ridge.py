@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 from mercer import KernelRidge
 from mercer.kernels import Gaussian, Linear, Matern52
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path
-from mercer.selection.search.objective import Objective
+from mercer.selection.search.objective import CriterionObjective
 from mercer.solvers import CG
 
 
@@ -158,7 +158,7 @@ def test_ctrl_c_leaves_the_estimator_as_it_was(data, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Objective, "inverse", interrupt)
+    monkeypatch.setattr(CriterionObjective, "inverse", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 1.0)
     assert model.__dict__.keys() == before.keys()
@@ -219,7 +219,7 @@ def test_rows_that_are_all_equal_give_the_mean(criterion):
 
 @pytest.mark.parametrize("solver", ["cg", CG()])
 def test_a_solver_that_gives_no_residuals_is_refused_before_the_search(data, solver, monkeypatch):
-    monkeypatch.setattr(Objective, "inverse", lambda *args, **options: pytest.fail("searched"))
+    monkeypatch.setattr(CriterionObjective, "inverse", lambda *args, **options: pytest.fail("searched"))
     with pytest.raises(ValueError, match=r"LOO\(\) needs all of .*the diagonal.*solver=CG"):
         KernelRidge(Gaussian(), criterion=LOO(), solver=solver).fit(*data)
 

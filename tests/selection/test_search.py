@@ -12,10 +12,22 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Linear, Matern52, Pairwise, Precomputed
-from mercer.selection import GCV, LOO, Criterion, Discrepancy, Evidence, GroupKFold, KFold, LCurve, path, search
-from mercer.selection.search import lam
-from mercer.selection.search.descent import levels
-from mercer.selection.search.objective import Objective, Record
+from mercer.selection import (
+    GCV,
+    LOO,
+    Criterion,
+    Discrepancy,
+    Evidence,
+    GroupKFold,
+    KFold,
+    LCurve,
+    SearchOptions,
+    path,
+    search,
+)
+from mercer.selection.search import SearchSpace, search_rows
+from mercer.selection.search.levels import level_sizes
+from mercer.selection.search.objective import CriterionObjective, Record
 from mercer.selection.search.starts import median_heuristic
 
 
@@ -34,7 +46,7 @@ CRITERIA = [LOO(), LOO("absolute"), LOO("log_density"), LOO("crps"), GCV(), GCV(
 def test_gradient_of_the_objective(data, rng, criterion):
     X, y = data
     rows = Rows(X[:40], y[:40, None], rng.uniform(0.5, 2, 40), constant)
-    objective = Objective(1.5 * Gaussian([1.0, 2.0]) + Linear(), rows, criterion, Record())
+    objective = CriterionObjective(1.5 * Gaussian([1.0, 2.0]) + Linear(), rows, criterion, Record())
     z = np.append(objective.kernel.theta + 0.1, np.log(0.05))
     _, gradient = objective(z)
     for j, step in enumerate(1e-5 * np.eye(len(z))):
@@ -49,7 +61,7 @@ def test_finds_the_optimum(data, criterion):
     assert found.status == "ok"
     assert found.failed == 0
     assert found.evaluations == len(found.history)
-    objective = Objective(Gaussian([1.0, 1.0]), Rows(X, y[:, None], trend=constant), criterion, Record())
+    objective = CriterionObjective(Gaussian([1.0, 1.0]), Rows(X, y[:, None], trend=constant), criterion, Record())
     start = objective.start(found.kernel, found.lam)
     assert_allclose(objective(start)[0], objective.best)
     better = minimize(objective.value, start, method="Nelder-Mead", options={"maxiter": 300})
@@ -67,8 +79,8 @@ def test_start_does_not_matter(data):
 
 
 def test_levels_are_nested_and_give_the_same_answer(rng):
-    assert levels(150) == [150]
-    assert levels(4000) == [444, 1333, 4000]
+    assert level_sizes(150) == [150]
+    assert level_sizes(4000) == [444, 1333, 4000]
     X = rng.uniform(-2, 2, (700, 1))
     y = np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(700)
     found = search(Gaussian(1.0), X, y, LOO())
@@ -105,17 +117,21 @@ def test_lam_alone_is_the_choice_on_the_path(data):
     assert inside.lam == pytest.approx(5.0)
 
 
-def test_lam_alone_by_a_line_search_for_many_rows(data, monkeypatch):
+def test_lam_alone_by_a_line_search_for_many_rows(data):
     X, y = data
     exact = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
-    monkeypatch.setattr(lam, "MOST", 50)
-    monkeypatch.setattr(lam, "SAMPLE", 60)
-    found = search(Gaussian(1.0), X, y, LOO(), optimize="lam")
+    rows, options = Rows(X, y[:, None], trend=constant, merge=False), SearchOptions(path_rows=50, sample_rows=60)
+
+    def search_lam(bounds=None, callback=None):
+        space = SearchSpace(Gaussian(1.0), bounds=bounds, optimize="lam")
+        return search_rows(space, rows, LOO(), record=Record(callback=callback), options=options)
+
+    found = search_lam()
     assert_allclose(np.log(found.lam), np.log(exact.lam), atol=0.03)
     assert found.evaluations < 25
-    narrow = search(Gaussian(1.0), X, y, LOO(), optimize="lam", bounds=(5.0, 50.0))
+    narrow = search_lam(bounds=(5.0, 50.0))
     assert narrow.status == "at_lower_edge"
-    stopped = search(Gaussian(1.0), X, y, LOO(), optimize="lam", callback=lambda entry: True)
+    stopped = search_lam(callback=lambda entry: True)
     assert stopped.status == "stopped"
 
 

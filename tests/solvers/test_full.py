@@ -1,5 +1,7 @@
 """Landmarks that are followed by a solution for all rows: as near to the exact fit as it says, or not handed out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from mercer.approximate.full import lam_of_all
 from mercer.gram import Rows, ScaledGram, TiledGram
 from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
+from mercer.solvers import LandmarkSizeOptions, PlanOptions
 from mercer.solvers.blocks import by_blocks
 from mercer.solvers.full import solve_all
 
@@ -143,17 +146,15 @@ def test_lam_of_all_rows_is_not_that_of_few_landmarks(rng):
     assert "landmarks alone like" in whole.fit_report_["approximation"]["words"]
 
 
-def test_auto_solves_for_all_rows_where_that_ends_in_time(data, monkeypatch):
+def test_auto_solves_for_all_rows_where_that_ends_in_time(data):
     X, y = data[0][:700], data[1][:700]
-    for name, value in (("LEAST", 100), ("PATIENCE", 1e-9), ("BEFOREHAND", 60)):
-        monkeypatch.setattr(f"mercer.solvers.plan_landmarks.{name}", value)
-    monkeypatch.setattr("mercer.approximate.base.LEAST", 100)
-    model = KernelRidge(Matern32(1.5), 0.05)
+    few = PlanOptions(exact_below=100, exact_seconds=1e-9)
+    model = KernelRidge(Matern32(1.5), 0.05, options=[few, LandmarkSizeOptions(preconditioning=60)])
     assert mercer.plan(model, X, y).solver == "all rows" and "all rows at once" in str(mercer.plan(model, X, y))
     assert model.fit(X, y).fit_report_["approximation"]["verdict"] == "solved"
     assert len(model.points_) == 700 and model.plan_ == mercer.plan(model, X, y)
-    monkeypatch.setattr("mercer.solvers.plan_landmarks.AUTO", 1e-9)
-    assert mercer.plan(model, X, y).solver == "landmarks"
+    short = [replace(few, landmark_seconds=1e-9)]
+    assert mercer.plan(model, X, y, options=short).solver == "landmarks"
     assert mercer.plan(mercer.GaussianProcessRegressor(), n=10**6, d=50).solver == "landmarks"
 
 

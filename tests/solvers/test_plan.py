@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from mercer import _machine
-from mercer.exceptions import NotEnoughMemory
-from mercer.solvers import CG, Cholesky, Mixed, Plan, Solver, Spectral, choose
+from mercer._policies import OptionSet
+from mercer.exceptions import NotEnoughMemory, NumericalWarning
+from mercer.solvers import CG, Cholesky, Mixed, Plan, PlanOptions, Sizes, Solver, Spectral, choose_solver
 from mercer.solvers import plan as rules
 from mercer.solvers.plan import SOLVERS
-from mercer.solvers.speed import Rates, rates
+from mercer.solvers.plan_class import MachineRates, rates
+
+
+def choose(solver, n, d=None, memory=None, binding=True, options=(), **wanted):
+    return choose_solver(solver, Sizes(n, d, memory=memory, binding=binding, options=OptionSet(options)), **wanted)
 
 
 def plan(n, d=None, **options):
@@ -25,7 +30,7 @@ def machine(monkeypatch):
         memory = _machine.Memory(None if gigabytes is None else int(gigabytes * 1e9), "a test")
         monkeypatch.setattr(_machine, "available_memory", lambda: memory)
         monkeypatch.setattr(_machine, "cores", lambda: cores)
-        monkeypatch.setattr(rules, "rates", lambda: Rates(50e9, 100e9, 3e8))
+        monkeypatch.setattr(rules, "rates", lambda: MachineRates(50e9, 100e9, 3e8))
 
     fake(24)
     return fake
@@ -57,6 +62,15 @@ def test_the_rule(n, options, solver, machine):
     assert chosen.available_bytes is None or chosen.memory_bytes <= chosen.available_bytes
     assert chosen.reasons
     assert all(reason.endswith((".", ")")) for reason in chosen.reasons)
+
+
+def test_limits_are_options(machine):
+    assert plan(10_000, 10, options=[PlanOptions(mixed_from=20_000)]).solver == "cholesky"
+    assert plan(2000, 10, path=True, options=[PlanOptions(decomposed_up_to=1000)]).solver == "cholesky"
+    tight = [PlanOptions(headroom=0.1)]
+    assert plan(20_000, 10, inverse=True, options=tight).solver == "mixed"
+    with pytest.warns(NumericalWarning, match="predicted"):
+        choose("auto", 2000, 10, options=[PlanOptions(warn_seconds=1e-9)])
 
 
 def test_expensive_kernels_are_evaluated_once(machine):
@@ -106,7 +120,7 @@ def test_predicted_memory_is_that_of_the_arrays(machine):
 
 @pytest.mark.parametrize("n", [0, -3, 2.5])
 def test_a_bad_n_is_refused(n, machine):
-    with pytest.raises(ValueError, match="positive whole number"):
+    with pytest.raises(ValueError, match="n must"):
         plan(n)
 
 

@@ -24,7 +24,8 @@ from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.squared import Sums
-from mercer.solvers.plan_landmarks import plan_landmarks
+from mercer.solvers import Sizes
+from mercer.solvers.plan_approximate import plan_landmarks
 from mercer.sources import Arrays, Block, EngineLost, OutOfTime, as_source
 from mercer.sources.changed import Recoded, distinct
 from mercer.sources.checkpoint import Checkpoint
@@ -321,9 +322,9 @@ def test_predictions_of_a_collection_are_lazy(data, rng):
 def test_the_plan_refuses_what_workers_cannot_hold():
     small = Memory(10**8, "the worker tcp://one may use 0.4 GB")
     with pytest.raises(NotEnoughMemory, match=r"a task on 3000 landmarks needs 0.\d GB, but 0.1 GB is available \(the"):
-        plan_landmarks(10**6, 10, 3000, elsewhere=small)
-    assert plan_landmarks(10**6, 10, elsewhere=small).landmarks <= 1024
-    assert plan_landmarks(10**6, 10, 500, elsewhere=small).landmarks == 500
+        plan_landmarks(Sizes(10**6, 10), 3000, elsewhere=small)
+    assert plan_landmarks(Sizes(10**6, 10), elsewhere=small).landmarks <= 1024
+    assert plan_landmarks(Sizes(10**6, 10), 500, elsewhere=small).landmarks == 500
 
 
 # ------------------------------------------------------------------------------------------------ other targets

@@ -141,7 +141,7 @@ def test_processes_of_this_machine_from_the_shell(folder):
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_rows_of_a_worker_that_is_killed_are_read_again(folder):
-    from mercer.tabular.large import Converter, numbers, survey
+    from mercer.tabular.large import Converter, make_numbers, survey
     from mercer.tabular.pages import Pages
     from mercer.tabular.recipe import Recipe
 
@@ -149,9 +149,9 @@ def test_rows_of_a_worker_that_is_killed_are_read_again(folder):
     found = survey(pages)
     recipe = Recipe().fit(found.frame.drop("y", "label"), written=found.styles)
     converter = Converter(pages, found, recipe, "y", False)
-    here = numbers(converter)
+    here = make_numbers(converter)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
-        there = numbers(converter, workers=clusters.Workers(client))
+        there = make_numbers(converter, workers=clusters.Workers(client))
         source, index = there.source(), np.arange(0, len(here.y), 7)
         np.testing.assert_array_equal(there.X_held, here.X_held)
         for _ in range(2):

@@ -7,7 +7,7 @@ import pytest
 from mercer.exceptions import DataError
 from mercer.tabular import Recipe, read_table
 from mercer.tabular import large as module
-from mercer.tabular.large import Converter, numbers, survey
+from mercer.tabular.large import Converter, make_numbers, survey
 from mercer.tabular.pages import Pages
 
 
@@ -50,7 +50,7 @@ def test_what_appears_in_the_last_part_only_is_known(tmp_path, ending):
     assert converter.recipe.feature_names_ == [
         "age", "age (missing)", "site = Bern", "site = Graz", "site = Turin", "nearly"]  # fmt: skip
     assert list(converter.recipe.ignored_) == ["always"]
-    data = numbers(converter, held=100)
+    data = make_numbers(converter, held=100)
     assert data.dropped == 1
     assert len(data.y) + len(data.y_held) == 1499
     assert data.X[:, 1].sum() + data.X_held[:, 1].sum() == 1  # the missing age
@@ -61,7 +61,7 @@ def test_the_numbers_are_those_of_the_table_read_at_once(tmp_path):
     frame = table()
     frame.write_csv(tmp_path / "t.csv")
     converter, found = learnt(tmp_path / "t.csv")
-    data = numbers(converter, held=100)
+    data = make_numbers(converter, held=100)
     whole = read_table(tmp_path / "t.csv").filter(pl.col("y").is_not_null())
     X = converter.recipe.transform(whole.drop("y"))
     back = np.empty_like(X)
@@ -69,18 +69,18 @@ def test_the_numbers_are_those_of_the_table_read_at_once(tmp_path):
     here = np.isin(rows, data.held)
     back[here], back[~here] = data.X_held, data.X
     np.testing.assert_array_equal(back, X)
-    again = numbers(converter, held=100)
+    again = make_numbers(converter, held=100)
     np.testing.assert_array_equal(again.held, data.held)
 
 
 def test_a_file_beyond_memory_lies_on_disk(tmp_path):
     table().write_parquet(tmp_path / "t.parquet")
     converter, _ = learnt(tmp_path / "t.parquet")
-    plain, disk = numbers(converter, held=100), numbers(converter, held=100, memory=1000, folder=tmp_path)
+    plain, disk = make_numbers(converter, held=100), make_numbers(converter, held=100, memory=1000, folder=tmp_path)
     assert isinstance(disk.X, np.memmap)
     np.testing.assert_allclose(disk.X, plain.X, rtol=1e-6, atol=1e-6)
     with pytest.raises(OSError, match="set TMPDIR"):
-        module._file((10**12, 100), tmp_path)
+        module._open_memmap((10**12, 100), tmp_path)
 
 
 def test_csv_of_another_dialect(tmp_path):
@@ -98,9 +98,12 @@ def test_a_cell_that_is_no_number_is_named_wherever_it_is(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{cell},1" for cell in cells) + "\n")
     pages = Pages(tmp_path / "t.csv")
     found = survey(pages)
-    from mercer.tabular.cells import numbered
+    from mercer.tabular.cells import renumber_rows
 
-    with pytest.raises(DataError, match=r"column 'x' is numbers except for row 1403: 'lots'"), numbered(found.place):
+    with (
+        pytest.raises(DataError, match=r"column 'x' is numbers except for row 1403: 'lots'"),
+        renumber_rows(found.place),
+    ):
         Recipe().fit(found.frame.drop("y"))
 
 

@@ -28,7 +28,7 @@ def test_a_table_of_many_rows_is_read_as_a_small_one(what, tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(padded(what, content))
     whole, found = read(path), Pages(path)
-    cells = pl.concat([found.typed(frame, (), dict(whole.written)) for _, frame in found])
+    cells = pl.concat([found.infer_types(frame, (), dict(whole.written)) for _, frame in found])
     assert cells[name].to_list() == whole.frame[name].to_list() and len(cells) > 6000
     said = survey(found).notes
     assert [note for note in whole.notes if note not in said] == []

@@ -10,7 +10,7 @@ from mercer import GaussianProcessClassifier, KernelRidge
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import AtomEnvironments, TanimotoOf
 from mercer.tabular import Recipe, TableModel, objects, read
-from mercer.tabular.sentinels import found_in
+from mercer.tabular.sentinels import find_sentinels
 from tabular.messy_tables import DAYS, READ, REFUSED, column
 
 
@@ -138,7 +138,7 @@ NATURAL = {  # numbers that are no words for nothing, though they look like some
 
 @pytest.mark.parametrize("what", NATURAL)
 def test_numbers_like_others_are_no_words_for_nothing(what):
-    assert found_in(pl.DataFrame({"x": np.asarray(NATURAL[what], dtype=float)}), []) == {}
+    assert find_sentinels(pl.DataFrame({"x": np.asarray(NATURAL[what], dtype=float)}), []) == {}
 
 
 def test_a_number_for_nothing_changes_no_prediction(tmp_path):
@@ -284,7 +284,7 @@ def test_a_cell_that_is_no_molecule_is_missing():
     smiles = ["C" * i + end for i in range(1, 6) for end in ends]
     broken = [*smiles[:3], "unknown", *smiles[4:7], "C1CC(", *smiles[8:]]
     y = np.array([len(one) for one in smiles], dtype=float)
-    assert objects.found_in(pl.DataFrame({"smiles": broken})) == {"smiles": "string"}
+    assert objects.find_object_columns(pl.DataFrame({"smiles": broken})) == {"smiles": "string"}
     kernel = TanimotoOf(AtomEnvironments(2)).on("smiles")
     blank = [None if one in ("unknown", "C1CC(") else one for one in broken]
     messy, clean = (
@@ -298,7 +298,7 @@ def test_a_cell_that_is_no_molecule_is_missing():
         found = messy.predict(pl.DataFrame({"smiles": ["CCCO", "xx("]}))
     np.testing.assert_allclose(found[:1], clean.predict(new[:1]))
     with pytest.raises(DataError, match="rows 31, 32"):
-        objects.found_in(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))
+        objects.find_object_columns(pl.DataFrame({"smiles": [*smiles[:30], *(f"C1CC({i}" for i in range(9))]}))
 
 
 def test_numbers_of_eight_digits_are_numbers_where_one_is_no_day(tmp_path):

@@ -19,7 +19,7 @@ from mercer.exceptions import DataError
 from mercer.kernels import Categorical, Gaussian, Linear, Matern32
 from mercer.losses import Huber, Poisson
 from mercer.selection import LOO
-from mercer.tabular import Recipe, TableModel, default_kernel, placed, score
+from mercer.tabular import Recipe, TableModel, default_kernel, place_kernel, score
 from mercer.tabular.kernels import length_scales
 
 
@@ -57,12 +57,12 @@ def test_the_default_kernel_is_the_product_with_the_categorical_one(frame):
 
 def test_a_kernel_may_name_columns_of_the_table(frame):
     recipe = Recipe(ignore=["label", "y"]).fit(frame)
-    kernel = placed(2.0 * Gaussian(0.5).on("x") + Linear().on(["z", "site"]), recipe)
+    kernel = place_kernel(2.0 * Gaussian(0.5).on("x") + Linear().on(["z", "site"]), recipe)
     assert repr(kernel) == "2.0 * Gaussian(0.5).on([0]) + Linear().on([1, 2, 3, 4])"
     with pytest.raises(DataError, match="'sit', which is not there; did you mean 'site'"):
-        placed(Gaussian().on("sit"), recipe)
+        place_kernel(Gaussian().on("sit"), recipe)
     with pytest.raises(DataError, match="left out: as asked"):
-        placed(Gaussian().on("label"), recipe)
+        place_kernel(Gaussian().on("label"), recipe)
 
 
 def test_rows_without_a_target_are_dropped_and_few_rows_refused(frame):

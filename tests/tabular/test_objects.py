@@ -26,7 +26,7 @@ from mercer.kernels import (
     parse_kernel,
 )
 from mercer.selection import LOO
-from mercer.tabular import Recipe, TableModel, objects_of, placed, read_table, score
+from mercer.tabular import Recipe, TableModel, objects_of, place_kernel, read_table, score
 from mercer.tabular.kernels import length_scales
 
 KERNEL = parse_kernel('Gaussian().on(["age", "dose"]) * Categorical().on("site") + Spectrum(3).on("sequence")')
@@ -114,18 +114,22 @@ def test_the_recipe_says_what_the_simple_models_see(frame):
 
 def test_kernels_on_the_columns_of_a_recipe(frame):
     recipe = Recipe().fit(frame.drop("y"), objects=objects_of(KERNEL))
-    assert repr(placed(KERNEL, recipe)) == repr(KERNEL)
-    assert repr(placed(Gaussian() + Spectrum(2).on("sequence"), recipe)).startswith("Gaussian(1.0).on(['age', 'dose'])")
-    assert repr(placed(Linear().on("site"), recipe)) == "Linear().on(['site = Bern', 'site = Rome', 'site = Turin'])"
+    assert repr(place_kernel(KERNEL, recipe)) == repr(KERNEL)
+    assert repr(place_kernel(Gaussian() + Spectrum(2).on("sequence"), recipe)).startswith(
+        "Gaussian(1.0).on(['age', 'dose'])"
+    )
+    assert (
+        repr(place_kernel(Linear().on("site"), recipe)) == "Linear().on(['site = Bern', 'site = Rome', 'site = Turin'])"
+    )
     nested = (Gaussian().on("age") * Linear()).on(["age", "dose"])
-    assert repr(placed(nested, recipe)) == "Gaussian(1.0).on(['age']) * Linear().on(['age', 'dose'])"
+    assert repr(place_kernel(nested, recipe)) == "Gaussian(1.0).on(['age']) * Linear().on(['age', 'dose'])"
     with pytest.raises(DataError, match="out of 'dose' alone"):
-        placed(Gaussian().on("age").on("dose"), recipe)
+        place_kernel(Gaussian().on("age").on("dose"), recipe)
     with pytest.raises(DataError, match=r"write Categorical\(1.0\).on\('site'\)"):
-        placed(Categorical() + Spectrum(2).on("sequence"), recipe)
+        place_kernel(Categorical() + Spectrum(2).on("sequence"), recipe)
     with pytest.raises(DataError, match="cannot make numbers"):
-        placed(Gaussian().on("sequence"), recipe)
-    assert length_scales(placed(KERNEL, recipe), recipe) == [
+        place_kernel(Gaussian().on("sequence"), recipe)
+    assert length_scales(place_kernel(KERNEL, recipe), recipe) == [
         ("left__left__kernel__length_scale", "all columns"),
         ("left__right__kernel__length_scale", "site"),
     ]
@@ -133,7 +137,7 @@ def test_kernels_on_the_columns_of_a_recipe(frame):
 
 def test_names_inside_names_on_arrays(frame):
     recipe = Recipe(ignore=["sequence"]).fit(frame.drop("y"))
-    kernel = placed(Linear().on("dose").on(["dose", "site"]), recipe)
+    kernel = place_kernel(Linear().on("dose").on(["dose", "site"]), recipe)
     X = recipe.transform(frame)
     np.testing.assert_allclose(kernel(X), np.outer(X[:, 1], X[:, 1]))
 

@@ -15,9 +15,8 @@ from mercer.gram import Rows
 from mercer.kernels import Kernel
 from mercer.selection.base import Rule
 from mercer.selection.result import SearchResult
-from mercer.solvers.plan import CAUTION
-from mercer.solvers.plan_class import Plan
-from mercer.solvers.plan_landmarks import LEAST, preferred
+from mercer.solvers.plan_approximate import why_approximate
+from mercer.solvers.plan_class import Plan, PlanOptions, Sizes
 
 NAMES = {
     "ridge": "KernelRidge", "process": "GaussianProcessRegressor", "classes": "GaussianProcessClassifier",
@@ -132,7 +131,16 @@ class Problem:
     @property
     def may_approximate(self):
         """Whether "auto" may be anything else than exact."""
-        return not self.needs_exact and (self.count >= LEAST or self.time_budget is not None)
+        many = self.count >= self.options[PlanOptions].exact_below
+        return not self.needs_exact and (many or self.time_budget is not None)
+
+    def sizes(self, binding=True):
+        """`Sizes` and limits, for the rules of a plan; ``binding`` is whether a fit follows."""
+        return Sizes(self.n, self.d, self.t, self.memory, self.time_budget, self.options, binding)
+
+    def row_sizes(self):
+        """`Sizes` with every row, equal ones too: of a fit that goes over the rows as they are."""
+        return replace(self.sizes(), n=self.count)
 
     @property
     def lengths_tried(self):
@@ -188,7 +196,7 @@ class Problem:
             return self.search_limit()
         if self.on_some:
             return self.clock.part(share * SEARCHED)
-        return self.clock.part(share, keep=CAUTION * fits * self.plan.last)
+        return self.clock.part(share, keep=self.options[PlanOptions].caution * fits * self.plan.last)
 
 
 def too_few(rows):
@@ -306,13 +314,16 @@ def choose(problem, binding=True):
 def _automatic(problem):
     """(approximation, plan) of the first that is offered; None where the exact fit is made."""
     from mercer.approximate.exact import Exact
+
+    exact = Exact().plan(problem, binding=False)
+    why = why_approximate(exact, problem.row_sizes())
+    if not why and exact.solver != "cg":  # nothing is offered, and a first small fit does not load these modules
+        return None
     from mercer.approximate.full import FullSolve
     from mercer.approximate.landmarks import Landmarks
     from mercer.approximate.neighbours import Neighbours
     from mercer.approximate.spectral import Fourier
 
-    exact = Exact().plan(problem, binding=False)
-    why = preferred(exact, problem.count, memory=problem.memory, time_budget=problem.time_budget)
     for kind in (FullSolve, Fourier, Neighbours, Landmarks):
         found = kind.offer(problem, exact, why) if problem.model in kind.models else None
         if found is not None:

@@ -1,7 +1,7 @@
 """A Gaussian process classifier: what it is asked, the model of its labels, a prior on its kernel, its exact fit."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
+from mercer.selection import SearchOptions
 from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of
+from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
@@ -92,9 +94,8 @@ class ClassProblem(Problem):
         instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
         reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
         steps = COUPLED * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
-        options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None}
-        options |= {"memory": self.memory, "time_budget": self.time_budget, "instead": instead, "binding": binding}
-        return plan_arrays(self.inference, n, arrays, self.d, reason=reason, what=what, **options)
+        options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None, "instead": instead}
+        return plan_arrays(self.inference, self.sizes(binding), arrays, reason=reason, what=what, **options)
 
     def search_exactly(self):
         model = self.label_model(self.rows, self.coupled)
@@ -111,13 +112,16 @@ class ClassProblem(Problem):
             scale = latent_scale(self.link) if isinstance(self.prior, str) else None
             result = search_class_expressions(self, rows, model.evaluate, order, scale).result().warn()
             return Hyperparameters(result.kernel, None, result, model)
-        options = {"rows": rows.n, "order": order, "starts": self.starts}
-        options |= {"callback": self.report, "random_state": self.seed}
+        options = {
+            "order": order,
+            "seed": self.seed,
+            "options": replace(self.options[SearchOptions], starts=self.starts),
+        }
         found = []
         for i, kernel in enumerate(kernels):
-            prior = kernel_prior(self.prior, kernel, rows, self.link)
-            clock = self.search_clock(1.0 / (len(kernels) - i))
-            found.append(search_latent(kernel, rows.X, model.evaluate, prior=prior, clock=clock, **options))
+            space = SearchSpace(kernel, prior=kernel_prior(self.prior, kernel, rows, self.link))
+            record = Record(self.search_clock(1.0 / (len(kernels) - i)), self.report)
+            found.append(search_latent(space, rows.X, model.evaluate, record=record, **options))
         result = best_of(found).warn()
         return Hyperparameters(result.kernel, None, result, model)
 

@@ -12,7 +12,7 @@ from mercer.approximate.classes import ApproximateClasses
 from mercer.approximate.labels import stratified_order
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels.hyper import lengths_of
-from mercer.solvers.plan_neighbours import SUBSET
+from mercer.solvers.plan_approximate import SUBSET
 
 TRIED = 512  # rows left out for each length factor, and for each number of neighbours
 FACTORS = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)

@@ -10,9 +10,8 @@ from mercer.approximate.fitted import by_target, slopes_of
 from mercer.approximate.process import evidence_of, make_prior, process_attributes
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
-from mercer.solvers import Cholesky
+from mercer.solvers import Cholesky, Sizes, choose_solver
 from mercer.solvers.fitted import LeftOut, left_out
-from mercer.solvers.plan import choose as choose_solver
 
 
 def fit_process(problem, at):
@@ -117,8 +116,7 @@ class ExactProcess(ExactFit):
 
     def _changed(self, rows, points):
         """The fit to other rows; ``points`` of those of now are the first ones of them."""
-        options = {"memory": self.memory, "targets": rows.t, "inverse": True}
-        solver = choose_solver("cholesky", rows.n, rows.d, **options)[0]
+        solver = choose_solver("cholesky", Sizes(rows.n, rows.d, rows.t, self.memory), inverse=True)[0]
         single, afresh = self.single.changed(rows, points, solver)
         mixture = None if self.mixture is None else self.mixture.changed(rows, points, solver)[0]
         fit = type(self)(single, mixture, self.flat, self.precisions, self.memory)

@@ -13,10 +13,10 @@ from mercer.approximate.fitted import conventions, expansion, number_by_target, 
 from mercer.approximate.kernels import default_prior
 from mercer.gram import Rows, take
 from mercer.kernels import Kernel
-from mercer.selection.search import search_rows
+from mercer.selection import SearchOptions
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.solvers.fitted import LeftOut, constant_model, examine_fit, left_out
-from mercer.solvers.plan import SOLVERS, as_solver
-from mercer.solvers.plan import choose as choose_solver
+from mercer.solvers.plan import SOLVERS, as_solver, choose_solver
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,11 +32,10 @@ class RidgeProblem(Problem):
 
     def plan_exactly(self, binding=True):
         rule = self.criterion
-        options = {"memory": self.memory, "targets": self.t, "inverse": rule is not None, "binding": binding}
+        options = {"inverse": rule is not None, "lam_alone": self.optimize == "lam"}
         options["search"] = None if rule is None else self.n if rule.merges else self.count
-        options |= {"time_budget": self.time_budget, "lam_alone": self.optimize == "lam"}
         options["arrays"] = 2 if rule is None else max(2, rule.arrays)  # two of the rows left out, after any search
-        return choose_solver(self.solver, self.n, self.d, **options)[1]
+        return choose_solver(self.solver, self.sizes(binding), **options)[1]
 
     def _solver(self):
         """The solver of the plan."""
@@ -52,10 +51,12 @@ class RidgeProblem(Problem):
             kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
         unseen = self.unnamed and rule.smooth and self.optimize != "lam"
         kernels, rule = list(self.kernels) if self.several else self.kernels[0], rule.restrict(rows.used)
-        options = {"lam": self.lam, "optimize": "lam" if self.optimize == "lam" else "all", "callback": self.report}
-        options |= {"fixed_lam": self.optimize == "kernel", "clock": self.search_clock(), "random_state": self.seed}
-        options |= {"solver": self._solver(), "prior": default_prior(self.kernels[0]) if unseen else None}
-        found = search_rows(kernels, rows, rule.in_unit(rows.unit), **options)
+        prior = default_prior(self.kernels[0]) if unseen else None
+        space = SearchSpace(kernels, self.lam, optimize=self.optimize, prior=prior)
+        found = search_rows(
+            space, rows, rule.in_unit(rows.unit), solver=self._solver(), seed=self.seed,
+            record=Record(self.search_clock(), self.report), options=self.options[SearchOptions],
+        )  # fmt: skip
         return Hyperparameters.of(found.warn() if self.asked else found)
 
     def search_expressions(self, solver=None):

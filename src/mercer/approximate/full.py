@@ -16,7 +16,7 @@ from mercer.approximate.neighbours_state import left_out_near
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
 from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
-from mercer.solvers.plan_landmarks import affordable
+from mercer.solvers.plan_approximate import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
@@ -50,9 +50,8 @@ class FullSolve(Approximation):
         why = why or (ITERATED if exact.solver == "cg" else "")
         if not why:
             return None
-        options = {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t, "why": why}
-        options["factors"] = FACTORS if problem.lengths_tried else 0
-        plan = affordable(problem.count, problem.d, **options)
+        factors = FACTORS if problem.lengths_tried else 0
+        plan = affordable(problem.row_sizes(), factors=factors, why=why)
         return plan and (cls(), plan)
 
     def search(self, problem):

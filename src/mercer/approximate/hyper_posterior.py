@@ -8,8 +8,8 @@ from mercer._warn import warn
 from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
-from mercer.selection.search import box_of
-from mercer.selection.search.objective import Objective, Record
+from mercer.selection.search.objective import CriterionObjective, Record
+from mercer.selection.search.space import SearchSpace
 
 STEP = 1e-3  # of the differences in log θ
 CHAINS, ENOUGH = 4, 1.05  # of the sampling; R̂ above this is warned of
@@ -24,7 +24,7 @@ class HyperPosterior:
         if not lam > 0:  # without noise a copy of a row says nothing, and does not count
             rows, criterion = rows.once(), criterion.with_precisions()
         rows = rows if criterion.merges else rows.apart()
-        self.objective = Objective(kernel, rows, criterion.restrict(rows.used), Record(), prior=prior)
+        self.objective = CriterionObjective(kernel, rows, criterion.restrict(rows.used), Record(), prior=prior)
         self.kernel, self.lam = kernel, lam
         self.z = self.at(lam)
         self.names = [*kernel.names, "noise"]
@@ -83,7 +83,7 @@ class HyperPosterior:
 
     def sample(self, draws, bounds, time_budget, seed):
         """(draws of z, Chains): from the posterior of the free z, by slice sampling along the axes of the Hessian."""
-        box = box_of(self.kernel, self.objective.rows, self.objective.criterion, self.lam, bounds)
+        box = SearchSpace(self.kernel, self.lam, bounds).box(self.objective.rows, self.objective.criterion)
         free, inside = self.free, np.where(self.free, np.clip(self.z, *box.T), self.z)
 
         def log_density(part):

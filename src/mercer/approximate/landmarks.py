@@ -20,10 +20,11 @@ from mercer.gram.landmarks import drawn
 from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
+from mercer.selection import SearchOptions
 from mercer.selection.result import SearchResult
-from mercer.selection.search import search_rows
-from mercer.solvers import Cholesky
-from mercer.solvers.plan_landmarks import plan_landmarks, stages
+from mercer.selection.search import Record, SearchSpace, search_rows
+from mercer.solvers.plan_approximate import plan_landmarks, stages
+from mercer.solvers.plan_class import LandmarkSizeOptions
 from mercer.sources import OutOfTime
 from mercer.sources.changed import Without
 from mercer.sources.checkpoint import Checkpoint
@@ -124,13 +125,12 @@ class Landmarks(Approximation):
 
     def plan(self, problem, binding=True, why="", **options):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
-        options |= {"memory": problem.memory, "time_budget": problem.time_budget, "targets": problem.t}
         if problem.source is not None:
             engine = problem.source.engine
             options["elsewhere"] = None if engine is None else engine.room()
             why = "The data are read pass by pass."
         tried = FACTORS if problem.lengths_tried else 0
-        return plan_landmarks(problem.count, problem.d, self.size, factors=tried, why=why, **options)
+        return plan_landmarks(problem.row_sizes(), self.size, factors=tried, why=why, **options)
 
     @classmethod
     def offer(cls, problem, exact, why):
@@ -167,7 +167,11 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
         if 2 * how.held > source.n:
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
         source = Without(source, drawn(source.n, how.held, how.random_state + HELD))
-    sizes = stages(problem.plan.landmarks, how.given is None and isinstance(how.m, str))
+    sizes = stages(
+        problem.plan.landmarks,
+        how.given is None and isinstance(how.m, str),
+        problem.options[LandmarkSizeOptions].first,
+    )
     options = {}
     if problem.report is not None:
         options["progress"] = lambda done, n: problem.report({"rows": done, "of": n})
@@ -203,10 +207,9 @@ def choose_kernel(task, problem, kernels):
         return kernels[0], None
     block = task.source.take(drawn(task.source.n, SUBSET, task.seed + 2))
     rows = Rows(block.X, block.y, block.weight, task.trend, problem.merge)
-    found = search_rows(
-        list(kernels) if several else kernels[0], rows, criterion, solver=Cholesky(), lam=problem.lam,
-        optimize=problem.optimize, clock=task.clock.part(SEARCHED), random_state=problem.seed,
-    )  # fmt: skip
+    space = SearchSpace(list(kernels) if several else kernels[0], problem.lam, optimize=problem.optimize)
+    record, options = Record(task.clock.part(SEARCHED)), problem.options[SearchOptions]
+    found = search_rows(space, rows, criterion, record=record, seed=problem.seed, options=options)
     kernel, task.lam = found.kernel, found.lam
     if problem.optimize != "lam" and task.source.n > SUBSET:
         kernel = rescale_lengths(task, kernel, rule)

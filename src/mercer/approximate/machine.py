@@ -15,7 +15,7 @@ from mercer.exceptions import NumericalWarning
 from mercer.gram import take
 from mercer.losses import Loss
 from mercer.solvers.plan import as_solver
-from mercer.solvers.plan_iterations import LABELS, plan_dual, plan_smooth
+from mercer.solvers.plan_iterations import plan_dual, plan_smooth
 
 ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
@@ -49,12 +49,13 @@ class MachineProblem(Problem):
     def plan_exactly(self, binding=True):
         rule = self.criterion
         left_out = rule is not None and not is_splitter(rule) and rule.word == "loo"
-        options = {"memory": self.memory, "folds": rule is not None and not left_out}
+        options = {"folds": rule is not None and not left_out}
         if self.joint or all(part.smooth for part in self.loss.split()):
             solver = as_solver(self.solver)
             options["direct"] = None if solver is None else not solver.iterative
-            return plan_smooth(self.n, left_out=left_out, classes=self.t if self.joint else 0, **options)
-        return plan_dual(self.n, double=True, hard=LABELS if self.loss.classification else 1.0, **options)
+            return plan_smooth(self.sizes(), left_out=left_out, classes=self.t if self.joint else 0, **options)
+        hard = 0.1 if self.loss.classification else 1.0  # of labels few rows are free
+        return plan_dual(self.sizes(), double=True, hard=hard, **options)
 
     def columns(self, Y, weight, stored):
         """`LossColumns`: the problem of each column of some rows."""

@@ -9,8 +9,8 @@ from mercer._clock import latest
 from mercer.approximate.base import Approximation
 from mercer.approximate.landmarks import Landmarks
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.solvers.plan import CAUTION
-from mercer.solvers.plan_neighbours import COLUMNS, plan_neighbours
+from mercer.solvers.plan_approximate import plan_neighbours
+from mercer.solvers.plan_class import PlanOptions
 
 FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 
@@ -79,8 +79,8 @@ class Neighbours(Approximation):
 
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
-        options = {"most": self.most, "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.first, **options, **_of(problem).plan_options(self, problem))
+        own = _of(problem).plan_options(self, problem)
+        return plan_neighbours(problem.sizes(), self.first, most=self.most, why=why, **own)
 
     @classmethod
     def offer(cls, problem, exact, why):
@@ -104,11 +104,12 @@ class Neighbours(Approximation):
 
 def offer_nearby(how, problem, why):
     """(how, its plan) where neighbours are near, and the fit ends in time; else None."""
-    far = problem.d is None or problem.d > COLUMNS
+    steer = problem.options[PlanOptions]
+    far = problem.d is None or problem.d > steer.neighbour_columns
     if far or (problem.criterion is not None and problem.criterion.by_neighbours is None):
         return None
     plan, late = how.plan(problem, why=why), latest(problem.time_budget)
-    in_time = plan.seconds <= late and CAUTION * plan.last <= late  # a search has an end, the fit has not
+    in_time = plan.seconds <= late and steer.caution * plan.last <= late  # a search has an end, the fit has not
     return (how, plan) if in_time else None
 
 

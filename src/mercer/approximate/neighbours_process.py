@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
-from mercer.selection.local_search import search_neighbours
+from mercer.selection import NeighbourSearchOptions
+from mercer.selection.search import Record, SearchSpace
+from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
-from mercer.solvers.plan_neighbours import SUBSET
+from mercer.solvers.plan_approximate import SUBSET
 from mercer.sources.base import Block
 
 CANDIDATES = 20  # rows for each landmark of the global part
@@ -33,11 +36,11 @@ def plan_options(how, problem, fourier=False):
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
     m = how.chosen()
     m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, problem.n)
-    return {"m": m, "targets": problem.t, "learnt": criterion is not None, "waves": fourier}
+    return {"m": m, "learnt": criterion is not None, "fourier": fourier}
 
 
 def search(how, problem, refine_more=None):
-    """See `Approximation.search`; ``refine_more`` is (found, options) ↦ a `SearchResult` that goes on from one."""
+    """See `Approximation.search`; ``refine_more`` is (found, space) ↦ a `SearchResult` that goes on from one."""
     rows, kernel, lam, result = problem.rows, problem.kernels[0], problem.start, None
     started, one = time.perf_counter(), take(rows.X, np.arange(1))
     refuse_without_points(kernel, kernel.retain(one), "new rows have no neighbours; use approximation=None")
@@ -87,20 +90,16 @@ def _starts(kernel, kernels, lam, variance):
 
 def _refine(how, problem, at, started, refine_more):
     """The `SearchResult` by batches of rows of all; what was found on some rows is where they begin."""
-    kernel, rows, criterion, optimize = at.kernel, problem.rows, problem.criterion, problem.optimize
-    box = np.vstack([kernel.theta_bounds, [np.log(problem.bounds)]])
-    free = np.append(np.full(kernel.n_theta, optimize != "lam"), optimize != "kernel")
+    kernel, rows, criterion = at.kernel, problem.rows, problem.criterion
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     starts = _starts(kernel, problem.kernels, at.lam, float(rows.y.var(axis=0).mean()))
-    options = {"names": [*kernel.names, "lam"], "box": box, "free": free, "callback": problem.report}
-    options["prior"] = make_prior(problem.prior, kernel, rows, criterion)
-    ordered = criterion.by_neighbours == "before"
-    found = search_neighbours(
-        kernel, rows, at.lam, how.first, how.random_state, ordered=ordered, starts=starts, counts=counts,
-        clock=problem.search_clock(), **options,
-    )  # fmt: skip
-    if refine_more is not None and ordered:
-        found = refine_more(found, options)
+    prior = make_prior(problem.prior, kernel, rows, criterion)
+    space = SearchSpace(kernel, at.lam, problem.bounds, problem.optimize, prior)
+    density = NeighbourDensity(rows, how.first, criterion.by_neighbours == "before", counts)
+    record, options = Record(problem.search_clock(), problem.report), problem.options[NeighbourSearchOptions]
+    found = search_neighbours(space, criterion, density, starts, record=record, seed=how.random_state, options=options)
+    if refine_more is not None and density.ordered:
+        found = refine_more(found, replace(space, kernel=found.kernel, lam=found.lam))
     first = at.result
     found.criterion, found.candidates = first.criterion, first.candidates
     found.history = [*first.history, *found.history]

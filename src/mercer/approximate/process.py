@@ -14,13 +14,13 @@ from mercer.gram import Rows, take
 from mercer.gram.groundwork import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.algebra import rescale
-from mercer.selection import Evidence
+from mercer.selection import Evidence, SearchOptions
 from mercer.selection.priors import FEW, as_prior, weak_priors
 from mercer.selection.result import best_of
-from mercer.selection.search import search_rows
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.selection.search.starts import mean_diagonal
 from mercer.solvers import Cholesky, Span
-from mercer.solvers.plan import choose as choose_solver
+from mercer.solvers.plan import choose_solver
 
 SAMPLED = 0.5  # of the time, for a search that draws of the hyper-parameters follow
 NOISE = 1e-2  # of the variance of y, where nothing is given
@@ -89,10 +89,10 @@ class ProcessProblem(Problem):
         return "n_hyper_samples" if self.n_hyper_samples else ""
 
     def plan_exactly(self, binding=True):
-        criterion, options = self.criterion, {"memory": self.memory, "targets": self.t, "inverse": True}
+        criterion, options = self.criterion, {"inverse": True}
         options["search"] = None if criterion is None else self.n if criterion.merges else self.count
         options |= {"lam_alone": self.optimize == "lam", "arrays": 1 if criterion is None else criterion.arrays}
-        plan = choose_solver("cholesky", self.n, self.d, time_budget=self.time_budget, binding=binding, **options)[1]
+        plan = choose_solver("cholesky", self.sizes(binding), **options)[1]
         return replace(plan, memory_bytes=plan.memory_bytes + self.draws * 8.0 * self.n**2) if self.draws else plan
 
     def search_exactly(self):
@@ -204,13 +204,14 @@ def _learn_one(problem, kernel, rows, lam, solver, clock):
     criterion, optimize = problem.criterion, problem.optimize
     if problem.automatic and searchable(rows):
         return search_expressions(problem, rows, criterion.restrict(rows.used), solver, clock=clock).result()
-    given, fixed = None if problem.lam is None else lam, optimize == "kernel"
-    options = {"solver": solver, "lam": lam if fixed else given, "optimize": "lam" if optimize == "lam" else "all"}
-    options |= {"bounds": None if criterion.scale_free else problem.bounds}  # else λ beside K, not beside y
-    options |= {"fixed_lam": fixed, "lam_name": "noise", "clock": clock, "starts": problem.starts}
-    options |= {"random_state": problem.seed, "callback": problem.report}
-    options["prior"] = make_prior(problem.prior, kernel, rows, criterion)
-    found = search_rows(kernel, rows, criterion.restrict(rows.used), **options)
+    given = None if problem.lam is None else lam
+    bounds = None if criterion.scale_free else problem.bounds  # else λ relative to K, not to y
+    prior = make_prior(problem.prior, kernel, rows, criterion)
+    space = SearchSpace(kernel, lam if optimize == "kernel" else given, bounds, optimize, prior, "noise")
+    found = search_rows(
+        space, rows, criterion.restrict(rows.used), solver=solver, seed=problem.seed,
+        record=Record(clock, problem.report), options=replace(problem.options[SearchOptions], starts=problem.starts),
+    )  # fmt: skip
     if found.status == "constant":
         _set_constant(found, rows, given, optimize)
     elif criterion.scale_free and optimize == "all":

@@ -13,16 +13,12 @@ from mercer.approximate import neighbours_process as nearby
 from mercer.approximate.base import Approximation
 from mercer.approximate.neighbours import Neighbours, offer_nearby
 from mercer.approximate.process import evidence_of
-from mercer.gram.fourier import TooManyWaves
-from mercer.inference.fourier import FourierPosterior
+from mercer.gram.fourier import INSTALL, TooManyFeatures, has_finufft, load_finufft
+from mercer.inference.fourier import FourierOptions, FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.selection.wave_search import search_waves
-from mercer.solvers.plan_neighbours import plan_neighbours, waves_within
-
-FIRST = 1e-3  # eps of the first grid of "auto"
-REFINED, ASKED = 2**18, 2**20  # up to which a mean is compared with that of more waves; where an eps was asked for
-TENTH = 0.1  # of the noise: half a percent of an error
-AUTOMATIC = 2**15  # features of the first grid that "auto" takes
+from mercer.selection.search import Record
+from mercer.selection.spectral_search import search_spectral
+from mercer.solvers.plan_approximate import features_within, plan_neighbours
 
 
 class SpectralFeatures(Approximation):
@@ -33,40 +29,41 @@ class SpectralFeatures(Approximation):
     k: int
     random_state: int
 
-    @property
-    def first(self):
+    def first_eps(self, options):
         """What the first grid may miss of k, relative to k(x, x)."""
-        return FIRST if self.eps == "auto" else self.eps
+        return options.first_eps if self.eps == "auto" else self.eps
 
-    @property
-    def finest(self):
-        """Waves up to which grids are refined."""
-        return REFINED if self.eps == "auto" else ASKED
+    def most(self, options):
+        """Features that the first grid may have."""
+        return options.largest
 
-    def enough(self, spread, noise):
+    def finest(self, options):
+        """Features up to which grids are refined."""
+        return options.refined_up_to if self.eps == "auto" else options.asked_up_to
+
+    def enough(self, deviation, noise, options):
         """How far the mean may be off, for the standard deviations of y and of the noise."""
-        return TENTH * noise if self.eps == "auto" else self.eps * spread
+        return options.noise_share * noise if self.eps == "auto" else self.eps * deviation
 
     def near(self):
-        """`Neighbours` of the variances, where waves are many, and of the first part of a search."""
+        """`Neighbours` of the variances, where features are many, and of the first part of a search."""
         return Neighbours(self.k, random_state=self.random_state)
 
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         options = nearby.plan_options(self.near(), problem, fourier=True)
-        options |= {"most": self.near().most, "memory": problem.memory, "why": why}
-        return plan_neighbours(problem.n, problem.d, self.near().first, **options)
+        return plan_neighbours(problem.sizes(), self.near().first, most=self.near().most, why=why, **options)
 
     def search(self, problem):
         """See `Approximation.search`: by neighbours, then by the evidence of all rows."""
         more = partial(self._refine, problem)
         return nearby.search(self.near(), replace(problem, on_some=True), more)
 
-    def _refine(self, problem, found, options):
+    def _refine(self, problem, found, space):
         """The `SearchResult` after the evidence of all rows; that of neighbours, with why, where there is none."""
-        clock = replace(problem, on_some=True).search_clock()
-        options = {"clock": clock, **options}
-        more = search_waves(found.kernel, problem.rows, found.lam, self.first, problem.criterion, **options)
+        record = Record(replace(problem, on_some=True).search_clock(), problem.report)
+        eps = self.first_eps(problem.options[FourierOptions])
+        more = search_spectral(space, problem.rows, eps, problem.criterion, record=record, options=problem.options)
         if np.isfinite(more.value):
             more.history = [*found.history, *more.history]
             return more
@@ -79,10 +76,10 @@ class SpectralFeatures(Approximation):
         """The status of a search where only neighbours have an evidence."""
         return more.status
 
-    def _posterior(self, at, rows, criterion, plan, clock, **options):
+    def _posterior(self, at, rows, criterion, plan, clock, options):
         """(`FourierPosterior` at a kernel and λ, why its mean is not near enough, or "")."""
-        options |= {"room": partial(waves_within, plan), "clock": clock}
-        f = FourierPosterior.fit(at.kernel, rows, at.lam, self, criterion, **options)
+        room = partial(features_within, plan)
+        f = FourierPosterior.fit(at.kernel, rows, at.lam, self, criterion, room, clock, options)
         return f, "" if f.report["near"] else f.report_words()
 
 
@@ -91,9 +88,10 @@ class Fourier(SpectralFeatures):
     """k(x, z) ≈ Σⱼ Dⱼ² exp(2πi ξⱼ·(x − z)): what ``approximation=`` asks of a process in one to three columns.
 
     On an even grid of frequencies the normal equations are a Toeplitz matrix: after one sum over the rows a product
-    costs M log M for M waves, however many rows there are. For `Gaussian` and Matérn kernels; rough ones need many
-    waves. Hyper-parameters are those of the highest evidence of all rows. Up to 2 000 waves are factored, and variances
-    are exact; beyond, they are those of the k nearest rows.
+    costs M log M for M features, however many rows there are. For `Gaussian` and Matérn kernels; rough ones need many
+    features. Hyper-parameters are those of the highest evidence of all rows. Up to 2 000 features are factored, and
+    variances are exact; beyond, they are those of the k nearest rows. Sums over the rows are made by finufft, the extra
+    ``fourier``.
 
     Parameters
     ----------
@@ -101,7 +99,7 @@ class Fourier(SpectralFeatures):
         How far the mean may be off the exact one, relative to the standard deviation of y: grids are refined until it
         no longer changes by that. "auto" is a tenth of the standard deviation of the noise.
     k : int, default=64
-        Neighbours of the variance, where waves are many, and of the first part of a search of hyper-parameters.
+        Neighbours of the variance, where features are many, and of the first part of a search of hyper-parameters.
     random_state : int, default=0
         Seed of the rows that hyper-parameters are learnt on.
 
@@ -130,23 +128,33 @@ class Fourier(SpectralFeatures):
             raise ValueError(f'eps must be between 1e-10 and 0.1, or "auto", got {self.eps!r}.')
         if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
             raise ValueError(f"k must be a whole number >= 1, got {self.k!r}.")
+        load_finufft()
         return self
 
     @classmethod
     def offer(cls, problem, exact, why):
-        """See `Approximation.offer`: for kernels that are known to be sums of waves."""
+        """See `Approximation.offer`: for kernels that are known to have features; neighbours without finufft."""
         if not why or not (problem.lam is None or problem.lam > 0) or not _has_features(problem):
             return None
-        return offer_nearby(AutomaticFourier(), problem, f"{why} Of {problem.d} columns the kernel is a sum of waves.")
+        if has_finufft():
+            return offer_nearby(
+                AutomaticFourier(), problem, f"{why} Of {problem.d} columns the kernel has Fourier features."
+            )
+        return offer_nearby(Neighbours(), problem, f"{why} Fourier() is better for {problem.d} columns: {INSTALL}.")
 
     def fit(self, problem, at):
         """See `Approximation.fit`."""
-        f = self.refit(None, problem.rows, evidence_of(problem.precisions), problem.plan, at, problem.clock)
+        criterion = evidence_of(problem.precisions)
+        f = self._fit(at, problem.rows, criterion, problem.plan, problem.clock, problem.options)
         return nearby.state_of(self, problem, at, f, near=self.near())
 
-    def refit(self, f, rows, criterion, plan, at=None, clock=FOREVER):
+    def refit(self, f, rows, criterion, plan):
         """Return the posterior f of other rows, at the same hyper-parameters."""
-        f, why = self._posterior(at or f, rows, criterion, plan, clock)
+        return self._fit(f, rows, criterion, plan, FOREVER, f.options)
+
+    def _fit(self, *args):
+        """`FourierPosterior`, with a warning where its mean is not near enough."""
+        f, why = self._posterior(*args)
         if why:
             warn(
                 f"Fourier() ended before its mean was near enough: {why}. Use a larger eps, more noise, or "
@@ -164,6 +172,9 @@ class AutomaticFourier(SpectralFeatures):
     k: int = 64
     random_state: int = 0
 
+    def most(self, options):
+        return options.automatic_up_to
+
     def near(self):
         """Return as many neighbours as rows left out gain by: a fit by these may follow."""
         return Neighbours()
@@ -171,39 +182,40 @@ class AutomaticFourier(SpectralFeatures):
     def _status_without(self, more):
         return "ok"  # neighbours are as good then: no reason to warn
 
-    def _few(self, at, rows, criterion, plan, clock=FOREVER):
+    def _few(self, *args):
         """(`FourierPosterior` or None, why there is none)."""
         try:
-            f, why = self._posterior(at, rows, criterion, plan, clock, most=AUTOMATIC)
-        except TooManyWaves as error:
+            f, why = self._posterior(*args)
+        except TooManyFeatures as error:
             f, why = None, str(error).split(";")[0]
         return None if why else f, why
 
     def fit(self, problem, at):
         """See `Approximation.fit`."""
-        f, why = self._few(at, problem.rows, evidence_of(problem.precisions), problem.plan, problem.clock)
+        criterion = evidence_of(problem.precisions)
+        f, why = self._few(at, problem.rows, criterion, problem.plan, problem.clock, problem.options)
         if f is not None:
             return nearby.state_of(self, problem, at, f, near=self.near())
-        plan = self.near().plan(replace(problem, criterion=None), why=f"Not by waves: {why}.")
+        plan = self.near().plan(replace(problem, criterion=None), why=f"Not by Fourier features: {why}.")
         return self.near().fit(replace(problem, plan=replace(plan, searching=problem.plan.searching)), at)
 
     def refit(self, f, rows, criterion, plan):
         """Return the posterior f of other rows, at the same hyper-parameters."""
-        few, _ = self._few(f, rows, criterion, plan)
+        few, _ = self._few(f, rows, criterion, plan, FOREVER, f.options)
         if few is not None:
             return few
         return NeighbourPosterior.fit(f.kernel, rows, f.lam, f.k, self.random_state, criterion)
 
 
 def _has_features(problem):
-    """Whether the kernel, or the default one, is known to be a sum of waves of the columns."""
+    """Whether the kernel, or the default one, is known to have Fourier features of the columns."""
     d = problem.d
     if not d or d > 3 or problem.automatic:
         return False
-    return all(problem.unnamed or _is_sum(kernel, d) for kernel in problem.kernels or (None,))
+    return all(problem.unnamed or _is_matern(kernel, d) for kernel in problem.kernels or (None,))
 
 
-def _is_sum(kernel, d):
-    """Whether a kernel is a sum of waves in a space of up to three columns."""
+def _is_matern(kernel, d):
+    """Whether a kernel is a Gaussian or Matérn one in a space of up to three columns."""
     inside = kernel.in_space(np.zeros((1, d))).shape[1]
-    return inside <= 3 and kernel.waves(inside) is not None
+    return inside <= 3 and kernel.matern_parameters(inside) is not None

@@ -9,12 +9,13 @@ from mercer.cli import Usage
 from mercer.cli._app import CRITERIA, MODELS, TARGETS
 from mercer.exceptions import DataError
 from mercer.kernels import parse_kernel
+from mercer.selection import LOO
 from mercer.selection.judging import quietly
-from mercer.solvers import choose
-from mercer.tabular import TableModel, objects_of, placed
-from mercer.tabular.cells import meant
+from mercer.solvers import Sizes, choose_solver
+from mercer.tabular import TableModel, objects_of, place_kernel
+from mercer.tabular.cells import suggest
 from mercer.tabular.columns import as_texts, check_mixed, is_text
-from mercer.tabular.objects import check_readable, found_in
+from mercer.tabular.objects import check_readable, find_object_columns
 from mercer.tabular.reads import check_reads
 
 SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -153,7 +154,7 @@ class Budget:
             if self.classes:
                 model = estimators.GaussianProcessClassifier(memory=self.memory, time_budget=limit)
                 return model.plan(rows, d, targets=self.classes)
-            return choose("auto", rows, d, memory=self.memory, inverse=name != "ridge", binding=False)[1]
+            return choose_solver("auto", Sizes(rows, d, memory=self.memory, binding=False), inverse=name != "ridge")[1]
 
         def fits(rows):
             return (plan(rows).last if self.classes else COST.get(name, ITERATED) * plan(rows).seconds) <= limit
@@ -206,7 +207,7 @@ def read_kernel(text):
     except (TypeError, ValueError) as error:
         said, unknown, known = str(error).partition(" is not a kernel class; known are ")
         if unknown:  # the list is long: say the nearest one
-            said += f" is not a kernel{meant(said.rsplit(None, 1)[1], known.strip('.').split(', '))}"
+            said += f" is not a kernel{suggest(said.rsplit(None, 1)[1], known.strip('.').split(', '))}"
         raise Usage(f"--kernel: {said}") from None
 
 
@@ -227,7 +228,7 @@ def kernel_objects(kernel, frame, settings):
     target = settings.target
     if kernel == AUTO:
         said = {*(settings.ignore or ()), *(settings.categorical or ()), *(settings.numeric or ()), settings.id}
-        return found_in(frame.drop(target), said | {settings.group})
+        return find_object_columns(frame.drop(target), said | {settings.group})
     if kernel is None:
         return {}
     try:
@@ -243,7 +244,7 @@ def check_kernel(kernel, recipe, frame):
         return
     names = recipe.feature_names_
     try:
-        kernel = placed(kernel, recipe)
+        kernel = place_kernel(kernel, recipe)
         if not recipe.has_objects:
             kernel(kernel.validate(np.zeros((2, len(names)))))
     except (TypeError, ValueError) as error:
@@ -278,7 +279,7 @@ def model_name(settings, column, notes):
     """The name of the model: for "auto", one for numbers or one for labels, as the target is."""
     name = settings.model
     if name not in MODELS:
-        raise Usage(f"--model: there is no model {name!r}{meant(name, MODELS)} There are {', '.join(MODELS)}")
+        raise Usage(f"--model: there is no model {name!r}{suggest(name, MODELS)} There are {', '.join(MODELS)}")
     asked, number = (column.name in (given or ()) for given in (settings.categorical, settings.numeric))
     if asked and number:
         raise Usage(f"--categorical {column.name} and --numeric {column.name}: one of them")
@@ -312,7 +313,9 @@ def check_transform(settings, name):
     """The transform of the target, checked against the model."""
     given = settings.target_transform
     if given is not None and given not in TARGETS:
-        raise Usage(f"--target-transform: there is no {given!r}{meant(given, TARGETS)} There are {', '.join(TARGETS)}")
+        raise Usage(
+            f"--target-transform: there is no {given!r}{suggest(given, TARGETS)} There are {', '.join(TARGETS)}"
+        )
     if given not in (None, "none") and name not in ("ridge", "gp", "stack"):
         raise Usage(f"--target-transform is for --model ridge, gp and stack, not for {name}")
     return None if given == "none" else given
@@ -348,7 +351,7 @@ def criterion_name(settings, name, kernel=None):
     """The name of the criterion, checked against the model and its kernel."""
     given, can = settings.criterion, kind_of(name).criteria
     if given not in CRITERIA:
-        raise Usage(f"--criterion: there is no {given!r}{meant(given, CRITERIA)} There are {', '.join(CRITERIA)}")
+        raise Usage(f"--criterion: there is no {given!r}{suggest(given, CRITERIA)} There are {', '.join(CRITERIA)}")
     if kernel == AUTO and name in SEARCHED:
         if given not in ("auto", *SEARCHED[name]):
             raise Usage(f"--kernel auto compares kernels by {' or '.join(SEARCHED[name])}, not by {given}")
@@ -376,6 +379,8 @@ def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
     cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
     options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    if criterion == "loo" and name == "ridge" and settings.criterion == "auto":
+        criterion = LOO(together=True)  # copies of a row leave with it: one of them foretells the other
     if name == "stack":
         return cls(criterion=criterion, **options)
     if name not in ("ridge", "gp", "gpc", "svr"):

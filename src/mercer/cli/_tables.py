@@ -12,7 +12,7 @@ from mercer._atomic import replacing
 from mercer.cli import Usage
 from mercer.exceptions import DataError
 from mercer.tabular import Recipe, read
-from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.cells import count, quote, suggest
 from mercer.tabular.dialect import check_separator
 from mercer.tabular.reading import no_file
 from mercer.tabular.shapes import hint
@@ -60,8 +60,8 @@ def written_as(settings):
 def check_target(frame, target, option="--target"):
     """Refuse a name that is no column."""
     if target not in frame.columns:
-        end, shape = meant(target, frame.columns), hint(frame, target)
-        raise Usage(f"{option}: there is no column {target!r}{end} There are {listed(frame.columns)}" + (
+        end, shape = suggest(target, frame.columns), hint(frame, target)
+        raise Usage(f"{option}: there is no column {target!r}{end} There are {quote(frame.columns)}" + (
             f". But {shape}" if shape else ""))  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def read_for(model, header, settings, session, keep=()):
     columns["sentinels"] = vars(model).get("sentinels_", {})  # which files of earlier versions do not have
     words = missing_words(header)
     if words:
-        session.say(f"note: missing as in the fit: {listed(words)}.")
+        session.say(f"note: missing as in the fit: {quote(words)}.")
     return read_input(settings, session, settings.data, words, raw=keep, **columns)
 
 
@@ -132,7 +132,7 @@ def say_differences(model, frame, session, keep=()):
     """Say which columns of a table are neither the model's nor passed through."""
     extra = [name for name in model.recipe_.differences(frame, model.target_) if name not in keep]
     if extra:
-        session.say(f"note: {count(len(extra), 'column')} that the model does not know, not used: {listed(extra)}.")
+        session.say(f"note: {count(len(extra), 'column')} that the model does not know, not used: {quote(extra)}.")
 
 
 def check_free(path, option, force, endings=(), pipe=False):

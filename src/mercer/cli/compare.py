@@ -9,7 +9,7 @@ from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input, write_bytes
 from mercer.selection import compare
 from mercer.tabular import TableModel
-from mercer.tabular.cells import numbered
+from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import usable_rows
 
 MOST = 2000  # rows: one eigen-decomposition
@@ -51,7 +51,7 @@ def _inputs(settings, frame, kernel, most, session):
     else:
         rows, _ = usable_rows(frame, settings.target, False, [])
         objects = kernel_objects(kernel, frame, settings)
-        with numbered(rows):
+        with renumber_rows(rows):
             check_kernel(
                 kernel, as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects), frame[rows]
             )

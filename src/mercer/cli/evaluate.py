@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from mercer.cli._session import Session, figures, not_of_data, print_json, table
 from mercer.cli._tables import load_model, note_of, read_for, say_differences
 from mercer.selection.judging import measure, quietly, root_mean_square
-from mercer.tabular.cells import numbered
+from mercer.tabular.cells import renumber_rows
 
 COVERAGE = 0.9
 SHARE = 0.5  # of the rows that must have been in the fit for it to be said
@@ -57,7 +57,7 @@ def measures(model, frame, session):
     rows, y = model.targets(frame, notes)
     for note in notes:
         session.say(f"note: {note}")
-    with numbered(rows):
+    with renumber_rows(rows):
         return _measures(model, frame[rows], y)
 
 

@@ -39,7 +39,7 @@ from mercer.cli.plan import plan_dict
 from mercer.cli.predict import rounded
 from mercer.exceptions import DataError
 from mercer.tabular import TableModel, rows_ahead, score
-from mercer.tabular.cells import listed, numbered
+from mercer.tabular.cells import quote, renumber_rows
 from mercer.tabular.columns import as_texts, is_text, usable_rows
 from mercer.tabular.forecast import forward_folds, series_along
 from mercer.tabular.kernels import length_scales
@@ -141,7 +141,7 @@ def _model(settings, frame, kernel, budget):
         budget.most_rows = MOST_SERIES if large.continues(settings, frame[rows]) else None
     kernel = settled(settings, kernel, name, len(rows), budget)
     objects = kernel_objects(kernel, frame[rows], settings)
-    with numbered(rows):
+    with renumber_rows(rows):
         recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects, sentinels={})
         check_kernel(kernel, recipe, frame[rows])
     budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
@@ -202,7 +202,7 @@ def _check_forecast(settings, recipe, series):
     others = [column["name"] for column in recipe.used if column["name"] != series]
     if others:
         raise DataError(
-            f"--forecast knows what comes next in {series!r} alone, and the model would also read {listed(others)}: "
+            f"--forecast knows what comes next in {series!r} alone, and the model would also read {quote(others)}: "
             f"leave them out (--ignore {others[0]}), or predict a table of the rows to come"
         )
 
@@ -293,7 +293,7 @@ def _scores(model, fitted, frame, facts, settings, session, budget):
         outer = forward_folds(facts["target_rows"] if thinned else len(rows), folds, len(rows) // (2 * folds))
     options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
     try:
-        with numbered(np.arange(frame.height) if thinned else fitted.rows_[rows]):
+        with renumber_rows(np.arange(frame.height) if thinned else fitted.rows_[rows]):
             found = score(model, table, fitted=fitted, **budget.of_folds(facts["fit_seconds"]), **options)
             found = found.take(fitted.rows_) if thinned and found is not None else found
     except ValueError as error:  # of some rows: the model on all of them is there, and is kept

@@ -59,9 +59,9 @@ def batches_of(settings, least, missing=()):
 
     ``missing`` are words for a missing value beside those of the option.
     """
-    from mercer.tabular.pages import Pages, is_text, lines_about, readable
+    from mercer.tabular.pages import Pages, is_readable_in_batches, is_text, lines_about
 
-    if not readable(settings.data):
+    if not is_readable_in_batches(settings.data):
         return None
     several = not os.path.isfile(settings.data)
     if not several and os.path.getsize(settings.data) < least:
@@ -86,7 +86,7 @@ def begins_series(settings, pages):
     if len(pages.paths) > 1:
         return False
     _, frame = next(iter(pages))
-    return settings.target in frame.columns and continues(settings, pages.typed(frame[:HEAD]))
+    return settings.target in frame.columns and continues(settings, pages.infer_types(frame[:HEAD]))
 
 
 def continues(settings, frame):
@@ -100,8 +100,8 @@ def continues(settings, frame):
 
 def run(settings, kernel, pages):
     """Fit a model to a table that is read in batches."""
-    from mercer.tabular.cells import numbered
-    from mercer.tabular.large import HELD, PART, Converter, as_model, numbers, survey
+    from mercer.tabular.cells import renumber_rows
+    from mercer.tabular.large import HELD, PART, Converter, as_model, make_numbers, survey
 
     with Session(settings) as session, workers_of(settings) as workers:
         budget = Budget(settings, session)
@@ -114,7 +114,7 @@ def run(settings, kernel, pages):
         if name == "gpc":
             name, said = "logistic", "kernel logistic regression is fitted"
             notes[-1] = notes[-1].replace("a classifier is fitted (--model gpc)", said)
-        with numbered(found.place):
+        with renumber_rows(found.place):
             known = {"written": found.styles, "sentinels": found.sentinels}
             recipe = as_recipe(settings).fit(found.frame.drop(settings.target), **known)
         facts = {"name": name, "title": TITLES[name], "criterion": criterion_name(settings, name), "folds": 0,
@@ -130,7 +130,7 @@ def run(settings, kernel, pages):
             return dry_run(settings, facts)
         converter = Converter(pages, found, recipe, settings.target, name in LABELS)
         tick = session.rows("second reading", found.rows)
-        data = numbers(converter, memory=budget.memory, tick=tick, workers=workers)
+        data = make_numbers(converter, memory=budget.memory, tick=tick, workers=workers)
         if data.dropped:
             notes.append(f"{data.dropped:,} rows without a target {settings.target!r} dropped.")
         session.say(f"second reading: {facts['features']} columns of numbers in {session.seconds:.1f} s.")
@@ -162,14 +162,14 @@ def _estimator(settings, facts, kernel, budget):
     """The estimator on landmarks, with a kernel that reads the columns of X."""
     from mercer import Landmarks
     from mercer.kernels import Matern32
-    from mercer.tabular import default_kernel, placed
+    from mercer.tabular import default_kernel, place_kernel
 
     recipe = facts["recipe"]
     if kernel is None:
         kernel = default_kernel(recipe, facts["rows"], Matern32)
         kernel = 1.0 * kernel if facts["name"] == "gp" else kernel
     else:
-        kernel = placed(kernel, recipe)
+        kernel = place_kernel(kernel, recipe)
     estimator = make_estimator(settings, facts["name"], facts["criterion"], kernel, budget)
     time_budget = _seconds(budget, facts["rows"])
     approximation = "auto" if _at_once(settings, facts) else Landmarks(random_state=settings.seed)
@@ -177,7 +177,7 @@ def _estimator(settings, facts, kernel, budget):
 
 
 def _at_once(settings, facts):
-    """Whether a process has all rows as one array: by waves or neighbours, which say more of it than landmarks do."""
+    """Whether a process has all rows as one array: for Fourier features or neighbours."""
     some = facts["rows"] >= MANY and facts["rows"] * facts["features"] <= WHOLE
     return facts["name"] == "gp" and settings.dask is None and some
 
@@ -194,7 +194,7 @@ def _fit(estimator, facts, data, budget, session):
     import numpy as np
     from sklearn.base import clone
 
-    from mercer.tabular.kernels import listen, prepared
+    from mercer.tabular.kernels import choose_first, listen
 
     estimator = clone(estimator).set_params(time_budget=_seconds(budget, facts["rows"]))
     y, classes = data.y, None
@@ -202,7 +202,7 @@ def _fit(estimator, facts, data, budget, session):
         classes, y = np.unique(y, return_inverse=True)
     some = np.sort(np.random.default_rng(0).choice(len(y), min(SEARCHED, len(y)), replace=False))
     options = {"own": facts["own"], "optimize": estimator.optimize, "listener": session.listener}
-    estimator = prepared(estimator, np.asarray(data.X[some], dtype=float), y[some], facts["notes"], **options)
+    estimator = choose_first(estimator, np.asarray(data.X[some], dtype=float), y[some], facts["notes"], **options)
     session.say(f"{facts['title']} on {len(y):,} rows; {len(data.y_held):,} more are held out, to judge it …")
     session.stages(1)
     whole = isinstance(estimator.approximation, str)

@@ -24,7 +24,7 @@ from mercer.cli._tables import (
 from mercer.cli.evaluate import quiet_interval
 from mercer.cli.large import batches_of
 from mercer.tabular import rows_ahead
-from mercer.tabular.cells import numbered
+from mercer.tabular.cells import renumber_rows
 
 LEAST = 200_000  # rows from which a table is predicted in batches
 DIGITS = 4  # of the deviation of the target, that are written
@@ -90,8 +90,8 @@ def _in_batches(settings, pages, model, keep, session):
     tick = session.rows("predicted")
     with replacing(settings.output, settings.force) as file, _appending(file, settings.output) as append:
         for start, raw in pages:
-            with numbered(range(start, start + raw.height)):
-                frame = pages.typed(raw, text, dates)
+            with renumber_rows(range(start, start + raw.height)):
+                frame = pages.infer_types(raw, text, dates)
                 if not start:
                     say_differences(model, frame, session, keep)
                 append(_beside(raw.select(keep), _written_columns(settings, model, frame, session)))

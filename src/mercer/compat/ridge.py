@@ -12,9 +12,8 @@ from mercer.estimators import FitReport
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import ScaledGram
-from mercer.solvers import Cholesky
+from mercer.solvers import Cholesky, Sizes, choose_solver
 from mercer.solvers.least_squares import least_squares
-from mercer.solvers.plan import choose
 
 SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
 POSITIVE = ("additive_chi2", "chi2")
@@ -157,7 +156,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         y = y if s is None else s[:, None] * y
         solver = Cholesky(jitter=None)  # where it fails there is least squares
         if K.n > SMALL:
-            planned, plan = choose("auto", K.n, d, targets=y.shape[1])
+            planned, plan = choose_solver("auto", Sizes(K.n, d, y.shape[1]))
             solver = solver if plan.solver == "cholesky" else planned
             self.fit_report_["reasons"] = list(plan.reasons)
         resolvent, coef = solver.resolvent(K), np.empty_like(y)

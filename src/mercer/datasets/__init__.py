@@ -5,14 +5,14 @@ Every ``load_*`` returns a scikit-learn :class:`~sklearn.utils.Bunch`, or ``(X, 
 Where the numbers come from stands in ``README.md`` of this folder.
 """
 
-from mercer.datasets._read import documented, read
+from mercer.datasets._read import complete_docstring, read_csv
 
 __all__ = [
     "load_airpassengers", "load_cars", "load_co2", "load_ethanol", "load_faithful", "load_mcycle", "load_synth",
 ]  # fmt: skip
 
 
-@documented
+@complete_docstring
 def load_cars(*, return_X_y: bool = False, as_frame: bool = False):
     """Stopping distance (ft) against speed (mph): 50 cars of the 1920s, several at the same speed.
 
@@ -25,10 +25,10 @@ def load_cars(*, return_X_y: bool = False, as_frame: bool = False):
     >>> print(cars.DESCR.splitlines()[0])
     Speed of cars and the distance taken to stop.
     """
-    return read("cars", ["speed"], "dist", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("cars", ["speed"], "dist", return_X_y=return_X_y, as_frame=as_frame)
 
 
-@documented
+@complete_docstring
 def load_mcycle(*, return_X_y: bool = False, as_frame: bool = False):
     """Head acceleration (g) against time (ms) in a simulated motorcycle crash, 133 rows: noise that changes with x.
 
@@ -39,10 +39,10 @@ def load_mcycle(*, return_X_y: bool = False, as_frame: bool = False):
     >>> X.shape, float(y.min()), float(y.max())
     ((133, 1), -134.0, 75.0)
     """
-    return read("mcycle", ["times"], "accel", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("mcycle", ["times"], "accel", return_X_y=return_X_y, as_frame=as_frame)
 
 
-@documented
+@complete_docstring
 def load_faithful(*, return_X_y: bool = False, as_frame: bool = False):
     """Waiting time (min) against the length of the eruption before it (min): 272 of the Old Faithful geyser.
 
@@ -52,10 +52,10 @@ def load_faithful(*, return_X_y: bool = False, as_frame: bool = False):
     >>> load_faithful().data[:3].ravel()
     array([3.6  , 1.8  , 3.333])
     """
-    return read("faithful", ["eruptions"], "waiting", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("faithful", ["eruptions"], "waiting", return_X_y=return_X_y, as_frame=as_frame)
 
 
-@documented
+@complete_docstring
 def load_ethanol(*, return_X_y: bool = False, as_frame: bool = False):
     """Nitrogen oxides NOx (μg/J) against compression ratio C and richness of the mixture E: two inputs, 88 rows.
 
@@ -66,10 +66,10 @@ def load_ethanol(*, return_X_y: bool = False, as_frame: bool = False):
     >>> ethanol.feature_names, ethanol.data[0], float(ethanol.target[0])
     (['C', 'E'], array([12.   ,  0.907]), 3.741)
     """
-    return read("ethanol", ["C", "E"], "NOx", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("ethanol", ["C", "E"], "NOx", return_X_y=return_X_y, as_frame=as_frame)
 
 
-@documented
+@complete_docstring
 def load_co2(*, return_X_y: bool = False, as_frame: bool = False):
     """Carbon dioxide (ppm) at Mauna Loa against time (years): every month from 1959 to 1997.
 
@@ -80,10 +80,10 @@ def load_co2(*, return_X_y: bool = False, as_frame: bool = False):
     >>> float(X[0, 0]), float(y[0]), float(y.max())
     (1959.0, 315.42, 366.84)
     """
-    return read("co2", ["decimal_year"], "co2_ppm", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("co2", ["decimal_year"], "co2_ppm", return_X_y=return_X_y, as_frame=as_frame)
 
 
-@documented
+@complete_docstring
 def load_airpassengers(*, return_X_y: bool = False, as_frame: bool = False):
     """Airline passengers (thousands) against time (years): every month from 1949 to 1960.
 
@@ -93,7 +93,7 @@ def load_airpassengers(*, return_X_y: bool = False, as_frame: bool = False):
     >>> load_airpassengers().target[:4]
     array([112., 118., 132., 129.])
     """
-    return read("airpassengers", ["decimal_year"], "passengers", return_X_y=return_X_y, as_frame=as_frame)
+    return read_csv("airpassengers", ["decimal_year"], "passengers", return_X_y=return_X_y, as_frame=as_frame)
 
 
 def load_synth(subset: str = "train", *, return_X_y: bool = False, as_frame: bool = False):
@@ -124,6 +124,6 @@ def load_synth(subset: str = "train", *, return_X_y: bool = False, as_frame: boo
     files = {"train": ["synth_train"], "test": ["synth_test"], "all": ["synth_train", "synth_test"]}
     if subset not in files:
         raise ValueError(f"subset must be 'train', 'test' or 'all', got {subset!r}.")
-    return read(
+    return read_csv(
         "synth", ["xs", "ys"], "yc", files=files[subset], classes=True, return_X_y=return_X_y, as_frame=as_frame
     )

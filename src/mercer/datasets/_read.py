@@ -24,15 +24,15 @@ Examples
 """
 
 
-def documented(load):
+def complete_docstring(load):
     """The function with what is the same of all of them in its docstring, before its examples."""
     load.__doc__ = inspect.cleandoc(load.__doc__ or "").replace("Examples\n", COMMON)  # python -OO has none
     return load
 
 
-def read(name, features, target, *, files=None, classes=False, return_X_y=False, as_frame=False):
+def read_csv(name, features, target, *, files=None, classes=False, return_X_y=False, as_frame=False):
     """Return the data set ``name`` as a Bunch, or as (X, y): its columns ``features`` and ``target``."""
-    tables = [_columns(file, [*features, target]) for file in files or [name]]
+    tables = [_read_columns(file, [*features, target]) for file in files or [name]]
     table = np.concatenate(tables)
     data = np.ascontiguousarray(table[:, :-1])
     values = table[:, -1].astype(np.int64 if classes else np.float64)
@@ -53,7 +53,7 @@ def read(name, features, target, *, files=None, classes=False, return_X_y=False,
     )
 
 
-def _columns(file, names):
+def _read_columns(file, names):
     """Return the named columns of a bundled CSV file, as an array of shape (n, len(names))."""
     with (FOLDER / f"{file}.csv").open(encoding="utf-8", newline="") as text:
         return np.array([[float(row[name]) for name in names] for row in csv.DictReader(text)])

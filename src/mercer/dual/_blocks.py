@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer import _native
 from mercer._threads import threads
-from mercer.solvers.speed import rates
+from mercer.solvers.plan_class import rates
 
 WHOLE = 1500  # rows up to which all of a stored K is one block
 WORK = 5e8  # multiplications of the pairs between two looks at the clock

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.dual._interior import interior
 from mercer.dual._search import ENTRIES, STEPS
-from mercer.solvers.plan_iterations import EXACT
+from mercer.solvers.plan_class import StorageOptions
 
 FEW = 320  # rows up to which the interior-point method, with ε among its unknowns, comes first
 SLACK = 1e-9  # of the total: Σ|α| differs from it by no more
@@ -101,7 +101,7 @@ class Tube:
         search.programme = search.programme.with_tube(search.programme.tube(search.a, search.g) or eps)
         kept = search.a.copy(), search.g.copy(), search.programme, self.violation()
         search.moves_tube = True
-        search.newton(search.fine, STEPS if len(search.a) > EXACT else ENTRIES, patient=True)
+        search.newton(search.fine, STEPS if len(search.a) > StorageOptions.float64_up_to else ENTRIES, patient=True)
         search.moves_tube, found = False, float(search.programme.epsilon[0])
         if self.violation() > kept[3]:
             search.a[:], search.g[:], search.programme = kept[:3]

@@ -18,7 +18,8 @@ from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
-from mercer.solvers.plan_iterations import KEPT, factors_steps
+from mercer.solvers.plan_class import Sizes, StorageOptions
+from mercer.solvers.plan_iterations import factors_steps
 
 FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
 ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
@@ -192,7 +193,7 @@ class _SmoothLoss(Certified):
 def step_solver(solver, n, memory=None):
     """The solver of Newton's steps: the one that is given, or of "auto" a factor where that is quick and fits."""
     if solver is None or (isinstance(solver, str) and solver == "auto"):
-        solver = "cholesky" if factors_steps(n, memory) else "cg"
+        solver = "cholesky" if factors_steps(Sizes(n, memory=memory)) else "cg"
     return SOLVERS[solver]() if isinstance(solver, str) else solver
 
 
@@ -263,7 +264,9 @@ def store(K, dtype, memory=None, spare=0):
     if K.matrix is not None:
         return K
     need, room = (1 + spare) * np.dtype(dtype).itemsize * float(K.n) ** 2, _machine.within(memory).bytes
-    return K if room is not None and need > KEPT * room else DenseGram.from_matrix(K.dense(dtype))
+    return (
+        K if room is not None and need > StorageOptions.stored_share * room else DenseGram.from_matrix(K.dense(dtype))
+    )
 
 
 def _spread(n, index, values):

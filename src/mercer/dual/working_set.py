@@ -19,7 +19,7 @@ from mercer.dual._search import Search
 from mercer.dual._store import Cached, Evaluated, Stored, dense
 from mercer.dual._tube import Tube
 from mercer.gram import DenseGram
-from mercer.solvers.plan_iterations import EXACT, FINE, SHARE
+from mercer.solvers.plan_class import StorageOptions
 from mercer.solvers.small import threads_for
 
 QUICK = 1500  # rows up to which K is stored at once, whatever the kernel
@@ -144,7 +144,9 @@ def hold(K, tol=1e-3, memory=None):
 
 def _whole(K, store, memory):
     """A function that returns K in float64, for an interior-point method; None where it would not fit."""
-    if K.n > INSIDE or (K.n > EXACT and 24.0 * K.n**2 > SHARE * within(memory).bytes):
+    if K.n > INSIDE or (
+        K.n > StorageOptions.float64_up_to and 24.0 * K.n**2 > StorageOptions.dual_share * within(memory).bytes
+    ):
         return None
     return (lambda: store.M) if store.dtype == np.float64 else K.dense
 
@@ -154,8 +156,8 @@ def _is_fine(K, tol, programme=None):
 
     The gradient is a sum of n terms αⱼ k(xᵢ, xⱼ), each rounded: an error of about √n max|α| max k(x, x) · 6e-8.
     """
-    if tol < FINE or programme is None:
-        return tol < FINE
+    if tol < StorageOptions.float64_below or programme is None:
+        return tol < StorageOptions.float64_below
     box = np.maximum(programme.upper, -programme.lower)
     largest = float(np.max(box[np.isfinite(box)], initial=0.0)) * float(np.max(K.diag()))
     return np.sqrt(K.n) * largest * np.finfo(np.float32).eps / 2.0 > tol
@@ -172,7 +174,7 @@ def _store(K, fine, memory):
     if dtype is not None:
         M = dense(K, dtype)
         return Stored(M), f"{M.dtype.name}, stored, {gigabytes(M.nbytes)}"
-    room = SHARE * within(memory).bytes
+    room = StorageOptions.dual_share * within(memory).bytes
     capacity = int(min(n, max((room - 4.0 * BLOCK[1] ** 2) / (4.0 * n), 64)))
     return Cached(K, capacity), f"float32, {capacity} of {n} rows cached"
 
@@ -185,8 +187,8 @@ def _is_quick(K, fine):
 def _dtype(n, fine, memory):
     """The precision of a stored K: float64 for few rows or where it must be fine, else float32; None if too large."""
     free = within(memory).bytes if 8.0 * n * n > 2**25 or memory is not None else None
-    room = np.inf if free is None else SHARE * free
-    for dtype, wanted in ((np.float64, fine or n <= EXACT), (np.float32, True)):
+    room = np.inf if free is None else StorageOptions.dual_share * free
+    for dtype, wanted in ((np.float64, fine or n <= StorageOptions.float64_up_to), (np.float32, True)):
         if wanted and float(np.dtype(dtype).itemsize) * (n * n + min(n, BLOCK[1]) ** 2) <= room:
             return dtype
     return None

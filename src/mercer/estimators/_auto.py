@@ -21,12 +21,14 @@ def proposed(estimator, X, y, weight, labels, clock, **options):
 
     Without ``options`` of its own it searches for a kernel by the evidence. The clock is that of the whole fit.
     """
-    from mercer.estimators.gpc import GaussianProcessClassifier  # both import this module
-    from mercer.estimators.ridge import KernelRidge
+    if labels:
+        from mercer.estimators.gpc import GaussianProcessClassifier as kind  # both import this module
+    else:
+        from mercer.estimators.ridge import KernelRidge as kind
 
     seconds = clock.part(HALF).budget if clock.limited else HALF * SECONDS
     options = options or {"kernel": "auto", "criterion": "evidence"}
-    kind, seed = GaussianProcessClassifier if labels else KernelRidge, seed_of(estimator.random_state)
+    seed = seed_of(estimator.random_state)
     model = kind(memory=estimator.memory, time_budget=seconds, random_state=estimator.random_state, **options)
     used, most = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0), MOST_PROPOSED
     while most > FEW_PROPOSED and HURRY * model.plan(most).last > seconds:

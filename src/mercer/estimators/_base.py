@@ -26,7 +26,7 @@ from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold,
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.result import reporter
-from mercer.selection.search import search_rows
+from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.solvers import Solver
 from mercer.sources import as_source
 
@@ -162,18 +162,16 @@ def as_rule(estimator, y=None, *, own=True, words=None):
     )
 
 
-def chosen(estimator, kernels, rows, rule, solver, lam, **options):
+def chosen(estimator, kernels, rows, rule, solver, lam, optimize=None):
     """The `SearchResult` of a rule on rows, with a warning where it is unsure."""
+    space = SearchSpace(kernels, lam, optimize=optimize or estimator.optimize)
     found = search_rows(
-        kernels,
+        space,
         rows,
         rule.restrict(rows.used).in_unit(rows.unit),
         solver=solver,
-        lam=lam,
-        optimize="lam" if estimator.optimize == "lam" else "all",
-        clock=estimator._search_clock(),
-        random_state=seed_of(estimator.random_state),
-        **{"fixed_lam": estimator.optimize == "kernel", **options},
+        record=Record(estimator._search_clock()),
+        seed=seed_of(estimator.random_state),
     )
     return found if estimator.criterion is None else found.warn()
 

@@ -36,7 +36,7 @@ def _maker(approximation, plan):
     """The approximation that a fit by neighbours was made by."""
     if isinstance(approximation, Approximation):
         return approximation
-    return AutomaticFourier() if plan.gram == "waves" else Neighbours()
+    return AutomaticFourier() if plan.gram == "fourier" else Neighbours()
 
 
 def older_classes(version, state):

@@ -100,8 +100,8 @@ class PosteriorEstimator(LinearEstimator):
             The share of new targets that are to lie inside.
         method : {"auto", "gaussian", "conformal", "jackknife+", "cv+", "left-out", "split"}, default="auto"
             "gaussian" believes the model. The others do not, and are those of `KernelRidge.predict_interval`, at the
-            hyper-parameters of the fit. "auto" is "gaussian"; by neighbours or waves, for a new y, z is the quantile of
-            the rows left out of like deviation: "conformal" with ``normalise=True``, if these are enough for it.
+            hyper-parameters of the fit. "auto" is "gaussian"; by neighbours or Fourier features, for a new y, z is the
+            quantile of the rows left out of like deviation ("conformal" with ``normalise=True``), if these are enough.
         noisy : bool or array-like of shape (m,), default=True
             Whether the interval is for a new y (or for one with these noise variances), or for f(x) itself.
         **options

@@ -25,7 +25,7 @@ from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
 from mercer.selection.result import begin, end
 from mercer.solvers.fitted import norms
-from mercer.solvers.plan import CAUTION
+from mercer.solvers.plan_class import PlanOptions
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
@@ -166,7 +166,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     def _search_clock(self):
         """The clock of a search: what the last fit, as the plan predicts it, leaves of the time."""
         if self._clock.limited:
-            return self._clock.part(keep=CAUTION * self.plan_.last)
+            return self._clock.part(keep=PlanOptions.caution * self.plan_.last)
         return Clock(UNASKED) if self.criterion is None else self._clock
 
     def _take_over(self, fitted):

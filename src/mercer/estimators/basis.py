@@ -15,8 +15,9 @@ from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.least_squares import predicted, weighted_fit
-from mercer.solvers.plan import choose, plan_features
+from mercer.solvers.plan import plan_features
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -161,7 +162,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         for basis in bases:
             X = basis.validate(X)
         rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
-        solver, self.plan_ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        solver, self.plan_ = choose_solver("auto", Sizes(rows.n, rows.d, memory=self.memory), inverse=True)
         several = bases if isinstance(self.basis, list | tuple) else bases[0]
         self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
         return self.selection_.kernel, min(self.selection_.lam, LARGEST)
@@ -172,14 +173,14 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n rows will do; the features are counted on one row of ones."""
         if d is None:
-            return plan_features(n, 1 + self._constants, binding=False)
+            return plan_features(Sizes(n, binding=False), 1 + self._constants)
         return self._plan(n, np.ones((1, d)), self._bases()[0], binding=False)
 
     def _plan(self, n, one, basis=None, binding=True):
         """The plan for n rows like the one that is given: its features are counted."""
         basis = self.basis_ if basis is None else basis
         count = np.shape(basis.features(basis.validate(one)))[1] + self._constants
-        return plan_features(n, count, self.memory, self.time_budget, binding)
+        return plan_features(Sizes(n, None, 1, self.memory, self.time_budget, binding=binding), count)
 
     @property
     def _constants(self):

@@ -28,7 +28,7 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, with_progress
-from mercer.solvers import choose as choose_solver
+from mercer.solvers import Sizes, choose_solver
 from mercer.sources import is_source
 
 
@@ -68,7 +68,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         Whether equal rows of X are merged into one point with more weight. The model does not change.
     approximation : {"auto"}, Neighbours, Landmarks, Fourier or None, default="auto"
         None is exact; "auto" is where that fits memory and time. Else it is `Fourier` in up to three columns, where its
-        waves are not too many, `Neighbours` up to 32 columns, and `Landmarks` beyond.
+        features are not too many and finufft is installed, `Neighbours` up to 32 columns, and `Landmarks` beyond.
     memory : float, default=None
         Bytes this fit may use; None is what the machine has.
     time_budget : float, default=None
@@ -156,7 +156,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     @property
     def interval_method(self):  # type: ignore[override]
-        """What `predict_interval` does: "gaussian"; "calibrated" by neighbours or waves, on rows that were left out."""
+        """What `predict_interval` does: "gaussian", or "calibrated" on rows that were left out."""
         return "calibrated" if self._fitted is not None and self._fitted.calibrated else "gaussian"
 
     @with_progress
@@ -283,8 +283,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if theta is None:
             return self._fitted.evidence_terms(evidence)
         rows, (kernel, lam) = self._with_values(), hyper.checked(self.kernel_, theta)
-        options = {"memory": self.memory, "targets": rows.t, "inverse": True}
-        solver = choose_solver("cholesky", rows.n, **options)[0]
+        solver = choose_solver("cholesky", Sizes(rows.n, targets=rows.t, memory=self.memory), inverse=True)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):

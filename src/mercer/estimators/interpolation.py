@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel, default_kernel
@@ -14,9 +15,10 @@ from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
-from mercer.solvers.plan import choose, cores_for, plan_arrays
+from mercer.solvers.plan import plan_arrays
 
 PIVOTING = 1.2  # times n³, on one core: a factor by pivots, found one by one, and the diagonal of its inverse
 WHY = "A factor with pivoting finds the rank of K."
@@ -181,17 +183,18 @@ class KernelInterpolator(KernelRegressor):
         rows = Rows(X, y, None, None, True, safe_unit(y))
         largest = max(float(np.max(kernel.diag(X))) for kernel in kernels)
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
-        solver, _ = choose("auto", rows.n, rows.d, memory=self.memory, inverse=True)
+        solver, _ = choose_solver("auto", Sizes(rows.n, rows.d, memory=self.memory), inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.selection_ = chosen(self, several, rows, rule, solver, lam, fixed_lam=True)
+        self.selection_ = chosen(self, several, rows, rule, solver, lam, "kernel")
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._plan(n, binding=False)
 
     def _plan(self, n, binding=True):
-        options = {"memory": self.memory, "time_budget": self.time_budget, "reason": WHY, "binding": binding}
-        return plan_arrays("pivoted cholesky", n, ARRAYS, operations=PIVOTING * n**3 * cores_for(n), **options)
+        limits = {"memory": self.memory, "time_budget": self.time_budget, "options": OptionSet(self.options)}
+        sizes = Sizes(n, **limits, binding=binding)
+        return plan_arrays("pivoted cholesky", sizes, ARRAYS, reason=WHY, operations=PIVOTING * n**3 * sizes.cores)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)

@@ -5,12 +5,13 @@ import numbers
 import numpy as np
 from sklearn.base import is_classifier
 
+from mercer._policies import OptionSet
 from mercer.approximate.base import Problem, choose
 from mercer.gram.groundwork import duplicate_groups
 from mercer.sources import as_source, is_source
 
 
-def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
+def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None, options=None):
     """What ``model.fit`` will do: solver, Gram, loops, threads, memory and seconds, with the reasons.
 
     Nothing is allocated. After the fit the same plan is ``model.plan_``.
@@ -30,6 +31,8 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
         Columns of y.
     memory : float, default=None
         Bytes that may be used, if other than the model's own ``memory``.
+    options : list of Options, default=None
+        Such as ``[PlanOptions(...)]`` of `mercer.options`, if other than the model's own.
 
     Returns
     -------
@@ -54,11 +57,15 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
         from mercer.estimators.ridge import KernelRidge
 
         model = KernelRidge(lam=1.0)
+    changed = {name: value for name, value in {"memory": memory, "options": options}.items() if value is not None}
+    if changed:
+        model = type(model)(**(model.get_params(deep=False) | changed))
     if X is not None and is_source(X):
         source, criterion = as_source(X, y), model.chooses_by()
+        given = OptionSet(model.get_params(deep=False).get("options") or ())
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
-        return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]
+        return choose(Problem(**sizes, **limits, source=source, criterion=criterion, options=given))[1]
     rows = n
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X
@@ -69,6 +76,4 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None):
         n = rows if groups is None else len(groups[0])
         classes = len(np.unique(y)) if y is not None and is_classifier(model) else 0
         targets = np.shape(y)[1] if np.ndim(y) == 2 else classes if classes > 2 else targets
-    if memory is not None:
-        model = type(model)(**(model.get_params(deep=False) | {"memory": memory}))
     return model.plan(n, d, targets=targets, rows=rows)

@@ -37,8 +37,8 @@ from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
-from mercer.solvers import choose
-from mercer.solvers.plan import CAUTION
+from mercer.solvers import Sizes, choose_solver
+from mercer.solvers.plan_class import PlanOptions
 
 LEAST_WEIGHT = 0.01  # below which a kernel is left out
 TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
@@ -184,8 +184,9 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
 
     def _choose(self, n, d, binding):
         """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
-        limits = {"memory": self.memory, "targets": 1, "inverse": True, "search": n if automatic(self.kernel) else None}
-        solver, plan = choose("cholesky", n, d, binding=binding, time_budget=self.time_budget, **limits)
+        sizes = Sizes(n, d, memory=self.memory, time_budget=self.time_budget, binding=binding)
+        search = n if automatic(self.kernel) else None
+        solver, plan = choose_solver("cholesky", sizes, inverse=True, search=search)
         factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
@@ -201,7 +202,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         tried = _usual(n)
         room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
         tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
-        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * CAUTION * last))
+        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * PlanOptions.caution * last))
         return int(max(tried, 1.0))
 
     def _given(self, rows):

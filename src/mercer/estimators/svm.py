@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.base import too_few
 from mercer.approximate.fitted import conventions
@@ -19,6 +20,7 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers import Sizes
 from mercer.solvers.plan_iterations import plan_dual
 
 CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
@@ -260,8 +262,8 @@ class SVR(base.KernelRegressor):
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         chooses = self.criterion is not None or base.automatic(self.kernel)
-        options = {"memory": self.memory, "tol": self.tol, "double": chooses, "folds": chooses}
-        return plan_dual(n, hard=self._given()[0], **options)
+        sizes = Sizes(n, memory=self.memory, options=OptionSet(self.options))
+        return plan_dual(sizes, tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0])
 
     def _keep(self, kernel, rows, C, found, flat):
         """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""

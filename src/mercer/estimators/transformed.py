@@ -18,6 +18,7 @@ from mercer.exceptions import NotEnoughTime
 from mercer.inference.stacking import log_density_of, quantiles_of
 from mercer.kernels import Kernel
 from mercer.selection.judging import RowsLeftOut
+from mercer.solvers import Sizes
 from mercer.solvers.plan import SOLVERS, operations
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -220,7 +221,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan
         array, tried = 8.0 * plan.n**2, len(AUTO) if self.target == "auto" else 1
-        judged = operations("cholesky", plan.n, None, targets=1) | {"float64": float(plan.n) ** 3}
+        judged = operations("cholesky", Sizes(plan.n)) | {"float64": float(plan.n) ** 3}
         work = {kind: tried * (plan.work.get(kind, 0.0) + judged.get(kind, 0.0)) for kind in {**plan.work, **judged}}
         searching = {kind: tried * count for kind, count in plan.searching.items()}
         need = max(plan.memory_bytes, 2.0 * array) + (array if tried > 1 else 0.0)

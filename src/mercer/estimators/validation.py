@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer.kernels.base import refuse_nat
-from mercer.kernels.inputs import as_named
-from mercer.kernels.objects.tables import is_frame, readable
+from mercer.kernels.inputs import read_by_name
+from mercer.kernels.objects.tables import from_arrow, is_frame
 from mercer.sources.cluster import is_dask
 
 WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
@@ -21,9 +21,9 @@ def check_X(estimator, X, *, reset, kernel):
 
     In a fit (``reset``) the estimator gets ``n_features_in_`` and ``feature_names_in_``.
     """
-    given, X = X, X if isinstance(X, np.ndarray) else readable(X)
+    given, X = X, X if isinstance(X, np.ndarray) else from_arrow(X)
     if kernel.named_columns():
-        return _match_columns(estimator, as_named(kernel, X), reset)
+        return _match_columns(estimator, read_by_name(kernel, X), reset)
     if kernel.domain == "objects" and not _is_numeric(X):
         if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
             raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")

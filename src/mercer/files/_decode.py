@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 
+from mercer._warn import Caution
 from mercer.files import _registry
 from mercer.files._encode import LONGEST_TEXT, as_dtype, back
 from mercer.files._registry import refusing
@@ -146,6 +147,13 @@ class Decoder:
         return self.names[name]
 
 
+def _plain_text(text):
+    """The text of a note; ValueError for anything else."""
+    if type(text) is not str:
+        raise ValueError("a caution is a text")
+    return text
+
+
 def _is_key(key):
     """Whether a value may be the key of a dict."""
     if isinstance(key, tuple):
@@ -160,6 +168,7 @@ TAGS = {
     "d": Decoder._dict,
     "s": Decoder._scalar,
     "b": lambda decoder, text: base64.b64decode(text, validate=True),
+    "caution": lambda decoder, text: Caution(_plain_text(text)),
     "slice": Decoder._slice,
     "dtype": lambda decoder, text: as_dtype(text),
     "a": Decoder._array,

@@ -16,6 +16,7 @@ from numbers import Number
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer._warn import Caution
 from mercer.exceptions import ModelFileError
 from mercer.files import _registry
 from mercer.files._registry import refusing
@@ -104,6 +105,8 @@ class Encoder:
         if isinstance(value, np.generic):
             dtype = _dtype(value.dtype, where)
             return {"s": [dtype.str, np.asarray(value).astype(dtype).tobytes().hex()]}
+        if kind is Caution:
+            return {"caution": str(value)}
         if kind is bytes:
             return {"b": base64.b64encode(value).decode("ascii")}
         if kind is slice:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+from mercer._policies import OptionSet
 from mercer.exceptions import NeedsAllRows
 from mercer.inference.moments import draw, noise_at
 
@@ -15,9 +16,12 @@ class Posterior(ABC):
         Noise variance of a row of weight 1.
     correlated : bool
         Whether there are covariances between inputs.
+    options : OptionSet
+        Of the fit; a file does not keep them.
     """
 
     correlated = True
+    options = OptionSet()
     lam: float
 
     @abstractmethod

@@ -13,9 +13,6 @@ from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.collection import end_to_end
 from mercer.kernels.objects.doors import Pairwise, same_inputs
 
-GRADIENT_BYTES = 2**24  # of the (m, m, p) array that scikit-learn makes for a small tile
-TRIED = 3  # rows on which a user's kernel is asked twice, for noise of its own
-SAME = 1e-10  # relative: what rounding may make of one value computed in two ways
 PROVED = ("RBF", "Matern", "RationalQuadratic", "ConstantKernel", "DotProduct", "Sum", "Product")  # PSD in any space
 
 STRINGS = {
@@ -104,7 +101,7 @@ class SklearnKernel(Kernel):
         kernel = self._inner()
         X = as_vectors(X, "SklearnKernel") if self.domain == "vectors" else as_collection(X, "SklearnKernel")
         if len(X) and not all(map(is_sklearns_own, sklearn_parts(kernel))):
-            _refuse_noise(kernel, X[:TRIED])
+            _refuse_noise(kernel, X[:3])
         return X
 
     def _tile(self, X, Z):
@@ -162,7 +159,7 @@ class SklearnKernel(Kernel):
         total = np.zeros(p)
         if not p:
             return total
-        side = max(1, int(np.sqrt(GRADIENT_BYTES / (8 * p))) // 2)  # both collections stacked: twice as many rows
+        side = max(1, int(np.sqrt(2**24 / (8 * p))) // 2)  # 16 MB for each tile, whose two collections are stacked
         for i in range(0, len(X), side):
             for j in range(0, len(Z), side):
                 A, B = X[i : i + side], Z[j : j + side]
@@ -225,7 +222,7 @@ def _refuse_noise(kernel, X):
     again = X.copy() if isinstance(X, np.ndarray) else list(X)
     alone, pairs = (np.diagonal(np.asarray(K, dtype=float)) for K in (kernel(X), kernel(X, again)))
     off = np.abs(alone - pairs)
-    if (off > SAME * np.maximum(np.abs(alone), np.abs(pairs))).any():
+    if (off > 1e-10 * np.maximum(np.abs(alone), np.abs(pairs))).any():
         i = int(np.argmax(off))
         raise ValueError(
             f"SklearnKernel: {kernel} has noise of its own: k(x, x) of row {i} is {alone[i]:.6g} by kernel(X) and "
@@ -234,7 +231,7 @@ def _refuse_noise(kernel, X):
         )
 
 
-def adapted(obj):
+def adapt(obj):
     """The kernel that something else stands for: a kernel of scikit-learn, a function; all else is refused in words."""
     if isinstance(obj, type) and issubclass(obj, Kernel):
         raise TypeError(f"kernel must be an object, not a class: write {obj.__name__}(...).")

@@ -193,9 +193,9 @@ class Scaled(EntryWise):
         """As k has them."""
         return self.kernel.in_space(X)
 
-    def waves(self, d):
+    def matern_parameters(self, d):
         """Those of k, c times as high."""
-        found = self.kernel.waves(d)
+        found = self.kernel.matern_parameters(d)
         return None if found is None else (float(self._positive("scale")) * found[0], *found[1:])
 
     def _dx(self, X, Z):

@@ -126,10 +126,10 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, SelfDescription, BaseEs
         return None
 
     def in_space(self, X):
-        """Return the inputs as ``waves`` sees them: X itself, unless a kernel reads it as places elsewhere."""
+        """Return the inputs of the kernel in ``matern_parameters``: X, unless it reads X as places elsewhere."""
         return X
 
-    def waves(self, d):
+    def matern_parameters(self, d):
         """(amplitude, ν, ℓ of d columns in space) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
         return None
 
@@ -304,7 +304,7 @@ def as_kernel(obj):
     if isinstance(obj, Kernel):
         obj.check_tree()
         return obj
-    return _later("adapter").adapted(obj)
+    return _later("adapter").adapt(obj)
 
 
 # ---------------------------------------------------------------------- collections

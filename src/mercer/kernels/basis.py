@@ -13,8 +13,6 @@ from mercer.kernels.radial import Gaussian
 from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences
 
-MOST_FEATURES = 10**6  # of a polynomial basis; beyond, the kernel (1 + xᵀz)ᵖ itself is the way
-
 
 class Features(Kernel):
     """k(x, z) = φ(x)ᵀφ(z) = Σⱼ φⱼ(x) φⱼ(z).
@@ -156,9 +154,9 @@ class PolynomialBasis(Features):
         X = self.validate(X)
         d, p = X.shape[1], self._whole("degree")
         size = comb(d + p, p)
-        if size > MOST_FEATURES:
+        if size > 10**6:
             raise ValueError(
-                f"PolynomialBasis: degree {p} in {d} columns has {size} monomials, more than {MOST_FEATURES}; "
+                f"PolynomialBasis: degree {p} in {d} columns has {size} monomials, more than 1,000,000; "
                 "Polynomial(degree) is the same kernel (with scaled=True) and does not write them out."
             )
         steps, weights = _monomials(d, p)

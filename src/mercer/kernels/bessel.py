@@ -12,14 +12,10 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.special import gammaln, kve
 
-LARGE = 20.0  # ν from which the expansion is exact to rounding; below it K_ν overflows only where the value is 1
-TERMS = 10
-FARTHEST = 1e150  # a beyond it is as good as infinite, and its square is not
-
 
 def matern(nu, a):
     """2^(1−ν)/Γ(ν) aᵛ K_ν(a) for a >= 0."""
-    if nu >= LARGE:
+    if nu >= 20.0:  # the expansion is exact to rounding; below, K_ν overflows only where the value is 1
         return _expansion(nu, a)
     value = scaled_bessel(nu, nu, a)
     lost = ~np.isfinite(value)
@@ -51,7 +47,7 @@ def _expansion(nu, a):
 def _debye():
     """U₀, U₁, …: Uₖ₊₁(p) = ½p²(1 − p²) Uₖ′(p) + ⅛ ∫₀ᵖ (1 − 5t²) Uₖ(t) dt."""
     found = [Polynomial([1.0])]
-    for _ in range(TERMS):
+    for _ in range(10):
         U = found[-1]
         found.append(Polynomial([0, 0, 0.5, 0, -0.5]) * U.deriv() + 0.125 * (Polynomial([1, 0, -5]) * U).integ())
     return found

@@ -12,8 +12,6 @@ OPERATIONS = frozenset({
     "multiply", "negative", "positive", "power", "reciprocal", "sin", "sinh", "sqrt", "square", "subtract", "tan",
     "tanh", "add.reduce", "multiply.reduce", "take",
 })  # fmt: skip
-MOST_STEPS = 500
-ROUNDING = 1e-8  # of the largest value: a formula that is further off than this is not used
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -39,7 +37,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _step(self, out, size, operation, *inputs):
         """Write down a step; its result, in ``out`` where that is given."""
-        if len(self.steps) == MOST_STEPS:
+        if len(self.steps) == 500:  # a page evaluates them while a slider moves
             raise ValueError("the formula is too long")
         self.steps.append([operation, *map(_argument, inputs)])
         result = Traced(self.steps, None, size) if out is None else out[0]
@@ -88,15 +86,18 @@ def evaluate(steps, x, z):
     return float(results[-1])
 
 
-def checked_steps(kernel, X):
-    """The steps of the formula, if they give the values of the kernel on all pairs of the inputs; else None."""
-    steps = steps_of(kernel, X.shape[1])
-    if steps is None:
-        return None
+def error_of(steps, kernel, X):
+    """How far the steps are from the kernel on all pairs of inputs, relative to its largest value; NaN if they fail."""
     K = np.asarray(kernel(X), dtype=float)
     try:
         with np.errstate(all="ignore"):
-            found = np.array([[evaluate(steps, x, z) for z in X] for x in X])
+            values = np.array([[evaluate(steps, x, z) for z in X] for x in X])
     except (TypeError, ValueError, IndexError):
-        return None
-    return steps if np.abs(found - K).max(initial=0.0) <= ROUNDING * np.abs(K).max(initial=0.0) else None
+        return np.nan
+    return np.abs(values - K).max(initial=0.0) / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny)
+
+
+def checked_steps(kernel, X):
+    """The steps of the formula if they give the values of the kernel up to rounding; else None."""
+    steps = steps_of(kernel, X.shape[1])
+    return steps if steps is not None and error_of(steps, kernel, X) <= 1e-8 else None

@@ -11,8 +11,6 @@ import reprlib
 import numpy as np
 
 FIXED = "fixed"
-DEEPEST = 200  # levels of a kernel tree: more, and Python's own recursion limit is near
-LARGEST = 10_000  # kernels in a tree, a shared one counted each time it is evaluated
 
 
 class HyperParameters:
@@ -151,28 +149,30 @@ class HyperParameters:
             out += [f"{part_name}__{name}" for name in part.names]
         return out
 
-    def check_tree(self, above=frozenset(), known=None):
+    def check_tree(self, above=frozenset(), known=None, most_levels=200):
         """Refuse a tree of kernels that contains itself, is too deep or too large, or has a part that is no kernel.
 
         Returns (levels, parts); what is known of a part is kept by identity, so that a shared one is looked at once.
+        With more levels Python's own recursion limit is near.
         """
         known = {} if known is None else known
         if id(self) in above:
             raise ValueError(f"The kernel contains itself: a {type(self).__name__} is a part of its own part.")
         if id(self) not in known:
-            if len(above) == DEEPEST:
-                raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
+            if len(above) == most_levels:
+                raise ValueError(f"The kernel tree is more than {most_levels} levels deep.")
             below = []
             for name, part in self.named_parts():
                 if not isinstance(part, HyperParameters):
                     raise TypeError(f"{type(self).__name__}: {name} must be a Kernel, got {type(part).__name__}.")
-                below.append(part.check_tree(above | {id(self)}, known))
+                below.append(part.check_tree(above | {id(self)}, known, most_levels))
             known[id(self)] = 1 + max((deep for deep, _ in below), default=0), 1 + sum(size for _, size in below)
-        if known[id(self)][0] + len(above) > DEEPEST:
-            raise ValueError(f"The kernel tree is more than {DEEPEST} levels deep.")
-        if known[id(self)][1] > LARGEST:
-            raise ValueError(f"The kernel has more than {LARGEST} parts; a shared part counts every time.")
-        return known[id(self)]
+        levels, parts = known[id(self)]
+        if levels + len(above) > most_levels:
+            raise ValueError(f"The kernel tree is more than {most_levels} levels deep.")
+        if parts > 10_000:  # as many evaluations in each tile
+            raise ValueError("The kernel has more than 10,000 parts; a shared part counts every time.")
+        return levels, parts
 
     # ------------------------------------------------------------------ copies
     def with_theta(self, theta):
@@ -232,11 +232,11 @@ class HyperParameters:
 def check_bounds(name, bounds, size):
     """Return bounds as an array of shape (size, 2), checked to be positive and ordered."""
     plain = type(bounds) is tuple and all(type(value) is float for value in bounds)
-    return (_checked if plain else _checked.__wrapped__)(name, bounds, size)
+    return (_bounds_array if plain else _bounds_array.__wrapped__)(name, bounds, size)
 
 
 @functools.lru_cache(maxsize=256)  # a search asks for a pair several times in every evaluation
-def _checked(name, bounds, size):
+def _bounds_array(name, bounds, size):
     bounds = np.asarray(bounds, dtype=float)
     if bounds.shape not in ((2,), (size, 2)):
         raise ValueError(f"{name}_bounds must be a pair (low, high), {size} pairs, or 'fixed'; got {bounds!r}.")

@@ -292,7 +292,7 @@ class Columns(Moved):
 
     def named_columns(self):
         """The columns, where they are names."""
-        return list(dict.fromkeys(_names(self.columns)))
+        return list(dict.fromkeys(_column_names(self.columns)))
 
     @property
     def domain(self):
@@ -348,13 +348,13 @@ class Columns(Moved):
         return f"{self.kernel._repr_operand(4)}.on({show(self.columns)})"
 
 
-def as_named(kernel, X):
+def read_by_name(kernel, X):
     """Return X as a table if the kernel reads columns by name, else as it is."""
     names = kernel.named_columns()
     return _tables().as_table(X, type(kernel).__name__, names) if names else X
 
 
-def _names(columns):
+def _column_names(columns):
     """The columns if they are names, else nothing."""
     if isinstance(columns, str):
         return [columns]

@@ -6,8 +6,6 @@ import sys
 
 from mercer.kernels.base import Kernel
 
-LONGEST = 100_000  # characters
-DEEPEST = 200  # levels of the expression
 METHODS = {"exp", "polynomial", "normalise", "on", "warp", "transform"}
 OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul, ast.Pow: operator.pow}
 
@@ -43,12 +41,12 @@ def parse_kernel(text, names=None):
     """
     if not isinstance(text, str):
         raise TypeError(f"A kernel expression is a string, got {type(text).__name__}.")
-    if len(text) > LONGEST:
-        raise ValueError(f"The kernel expression has {len(text)} characters, more than {LONGEST}.")
+    if len(text) > 100_000:
+        raise ValueError(f"The kernel expression has {len(text)} characters, more than 100,000.")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"kernel expression, {_place(text.strip(), error)}.") from None
+        raise ValueError(f"kernel expression, {_locate_error(text.strip(), error)}.") from None
     except (RecursionError, MemoryError, ValueError) as error:  # ValueError: a null byte
         raise ValueError(f"The kernel expression cannot be read: {error or 'it is nested too deeply'}.") from None
     reader = _Reader(text.strip(), {} if names is None else names)
@@ -59,7 +57,7 @@ def parse_kernel(text, names=None):
     return kernel
 
 
-def _place(text, error):
+def _locate_error(text, error):
     """Line, column and reason of a syntax error; Python gives no column for a text that ends too early."""
     if error.offset:
         return f"line {error.lineno}, column {error.offset}: {error.msg}"
@@ -87,8 +85,8 @@ class _Reader:
         stack = [(tree, 1)]
         while stack:
             node, depth = stack.pop()
-            if depth > DEEPEST:
-                raise ValueError(f"The kernel expression is more than {DEEPEST} levels deep.")
+            if depth > 200:
+                raise ValueError("The kernel expression is more than 200 levels deep.")
             stack += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
 
     def read(self, node):

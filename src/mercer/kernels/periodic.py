@@ -49,10 +49,6 @@ class Periodic(UnitDiagonal, PreparedKernel):
         sine = np.sin((x - z) * (np.pi / self._positive("period"))) / self._positive("length_scale")
         return np.exp(-2.0 * np.add.reduce(np.square(sine)))
 
-    def season(self):
-        """p, of the first column."""
-        return float(np.ravel(self.period)[0])
-
     def _phrase(self, place):
         return season_words(self.period, place)
 
@@ -101,7 +97,7 @@ class _PreparedPeriodic(Prepared):
     def _weighted_slopes(self, i, j, V):
         """Σ V δⱼ sin(2πδⱼ/p) for every column j, from products with V: sin(a − b) = sin a cos b − cos a sin b."""
         d, P, Q = self.X.shape[1], self.U[i], self.V[j]
-        X, Z = centred(self.X[i], self.Z[j])
+        X, Z = centre_both(self.X[i], self.Z[j])
         VQ, VZQ = V @ Q, V @ (np.concatenate([Z, Z], axis=1) * Q)
         sine_part = P[:, d:] * (X * VQ[:, :d] - VZQ[:, :d])
         cosine_part = P[:, :d] * (X * VQ[:, d:] - VZQ[:, d:])
@@ -138,10 +134,6 @@ class Cosine(UnitDiagonal):
         """cos(2π Σⱼ (xⱼ − zⱼ)/pⱼ)."""
         return np.cos(np.add.reduce((x - z) * (2.0 * np.pi / self._positive("period"))))
 
-    def season(self):
-        """p, of the first column."""
-        return float(np.ravel(self.period)[0])
-
     def _phrase(self, place):
         return f"{season_words(self.period, place)}, a single wave"
 
@@ -159,7 +151,7 @@ class Cosine(UnitDiagonal):
         period = self._positive("period", X.shape[1])
         P, Q = self._wave(X), self._wave(Z)
         V = W * (np.outer(P[:, 1], Q[:, 0]) - np.outer(P[:, 0], Q[:, 1]))
-        X, Z = centred(X, Z)
+        X, Z = centre_both(X, Z)
         slope = 2.0 * np.pi * (V.sum(axis=1) @ X - V.sum(axis=0) @ Z) / period**2
         return {"period": slope if period.size > 1 else slope.sum()}
 
@@ -178,7 +170,7 @@ def turns(X, period):
     return remainder / period
 
 
-def centred(X, Z):
+def centre_both(X, Z):
     """X − c and Z − c in float64, c in the middle of Z: differences keep their digits far from the origin."""
     centre = distance.middle(Z)
     return X.astype(np.float64) - centre, Z.astype(np.float64) - centre

@@ -179,7 +179,7 @@ class Matern(Radial):
     def _argument(self, s):
         """(ν, a), in float64: the logarithms of the factors are large, and cancel."""
         nu = float(self._positive("nu"))
-        return nu, np.minimum(np.sqrt(2.0 * nu * s.astype(float)), bessel.FARTHEST)
+        return nu, np.minimum(np.sqrt(2.0 * nu * s.astype(float)), 1e150)  # whose square is finite
 
     def phi(self, s):
         nu, a = self._argument(s)

@@ -104,7 +104,7 @@ class Radial(UnitDiagonal):
         """φ of the sum of squares, as ``phi`` has it."""
         return self.phi(np.add.reduce(np.square((x - z) / self._positive("length_scale"))))
 
-    def waves(self, d):
+    def matern_parameters(self, d):
         """(1, ν, ℓ) where ν is known."""
         scale = np.broadcast_to(self._positive("length_scale", d), d).astype(float)
         return None if self.smoothness is None else (1.0, float(self.smoothness), scale)

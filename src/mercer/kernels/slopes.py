@@ -2,11 +2,6 @@
 
 import numpy as np
 
-STEP = 1e-3  # of the first five-point differences, relative to the size of a column: the error is about STEP⁴
-STEPS = 8  # how many there are at most
-AGREE = 1e-8  # relative change between two steps that is agreement
-BLOCK = 32  # rows of which a diagonal is taken at once
-
 
 class InputSlopes:
     """Derivatives of a kernel with respect to its first input."""
@@ -28,18 +23,18 @@ class InputSlopes:
         >>> Linear().dx([[1.0, 2.0]], [[3.0, 4.0]])
         array([[[3., 4.]]])
         """
-        X, Z = _rows(self, X), _rows(self, Z)
+        X, Z = _float_rows(self, X), _float_rows(self, Z)
         return np.asarray(self._dx(X, Z), dtype=float)
 
     def dx_diag(self, X):
         """∂k(x, x)/∂x = 2 ∂k(x, z)/∂x at z = x, of shape (m, d)."""
-        X = _rows(self, X)
+        X = _float_rows(self, X)
         if self.stationary:
             return np.zeros(X.shape)
         out = np.empty(X.shape)
-        for i in range(0, len(X), BLOCK):
-            D = self.dx(X[i : i + BLOCK], X[i : i + BLOCK])
-            out[i : i + BLOCK] = 2.0 * D[np.arange(len(D)), np.arange(len(D))]
+        for i in range(0, len(X), 32):  # by small diagonal blocks
+            D = self.dx(X[i : i + 32], X[i : i + 32])
+            out[i : i + 32] = 2.0 * D[np.arange(len(D)), np.arange(len(D))]
         return out
 
     def _dx(self, X, Z):
@@ -47,18 +42,19 @@ class InputSlopes:
         return differences(lambda A: np.asarray(self(A, Z), dtype=float), X)
 
 
-def differences(function, X):
-    """∂f(xᵢ)/∂x for f that maps rows (m, d) to (m, n), of shape (m, n, d): by five points, at the step that fits."""
-    steps = STEP * np.maximum(
-        np.abs(X - X.mean(axis=0)).max(axis=0, initial=0.0), 1e-3 * np.abs(X).max(axis=0, initial=0.0)
-    )
-    here = function(X)
-    slopes = [_slope(function, X, here, j, step if step > 0 else STEP) for j, step in enumerate(steps)]
+def differences(function, X, first=1e-3):
+    """∂f(xᵢ)/∂x for f that maps rows (m, d) to (m, n), of shape (m, n, d): by five points, at the step that fits.
+
+    The first step is ``first`` times the spread of a column; its error is about the fourth power of that.
+    """
+    spread = np.abs(X - X.mean(axis=0)).max(axis=0, initial=0.0)
+    steps, here = first * np.maximum(spread, 1e-3 * np.abs(X).max(axis=0, initial=0.0)), function(X)
+    slopes = [_slope(function, X, here, j, step if step > 0 else first) for j, step in enumerate(steps)]
     return np.stack(slopes, axis=-1) if slopes else np.zeros((*np.shape(here), 0))
 
 
-def _slope(function, X, here, j, step):
-    """∂f/∂xⱼ at steps that shrink by tens: of each entry the slope that changes least from one to the next.
+def _slope(function, X, here, j, step, most=8):
+    """∂f/∂xⱼ at up to ``most`` steps that shrink by tens: of each entry the slope that changes least between two.
 
     The first step is that of the spread of the rows, but f may change on a scale far below it. A step is near if f
     does not change by more than half over it; others count only where none is, and then by their relative change, for
@@ -67,7 +63,7 @@ def _slope(function, X, here, j, step):
     slope, near = _five_points(function, X, here, j, step)
     best, least = slope, np.full(slope.shape, np.inf)
     found = done = np.zeros(slope.shape, dtype=bool)  # whether a near step was found, and whether two steps agreed
-    for _ in range(STEPS - 1):
+    for _ in range(most - 1):
         before, was_near, step = slope, near, step / 10.0
         slope, near = _five_points(function, X, here, j, step)
         gap, size = np.abs(slope - before), np.maximum(np.abs(slope), np.abs(before))
@@ -78,7 +74,7 @@ def _slope(function, X, here, j, step):
         found = found | both
         best = np.where(better, np.where(gap > rounding, slope, before), best)
         least = np.where(better, change, least)
-        done = done | ((gap <= AGREE * size) & (size > 0)) | (both & (gap <= rounding))  # later ones agree by chance
+        done = done | ((gap <= 1e-8 * size) & (size > 0)) | (both & (gap <= rounding))  # later ones agree by chance
         if done.all():
             break
     return best
@@ -96,7 +92,7 @@ def _five_points(function, X, here, j, step):
     return total / (12.0 * step), most <= 0.5 * largest
 
 
-def _rows(kernel, X):
+def _float_rows(kernel, X):
     """X as float64 rows; objects have no derivative."""
     X = kernel.validate(X)
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from mercer._parameters import show
 from mercer.kernels.composite import Moved
 from mercer.kernels.words import phrase
-
-EARTH = 6371.0  # km
 
 
 class Sphere(Moved):
@@ -45,7 +42,7 @@ class Sphere(Moved):
 
     stationary = False  # a shift of degrees turns nothing
 
-    def __init__(self, kernel, radius=EARTH): ...
+    def __init__(self, kernel, radius=6371.0): ...
 
     def _phrase(self, place):
         return f"{phrase(self.kernel, place)} on the sphere"
@@ -75,9 +72,9 @@ class Sphere(Moved):
         """Points in space."""
         return self._inside(X)
 
-    def waves(self, d):
+    def matern_parameters(self, d):
         """Those of k in space."""
-        return self.kernel.waves(d)
+        return self.kernel.matern_parameters(d)
 
     def _dx(self, X, Z):
         lat, lon = self._angles(X)
@@ -87,7 +84,3 @@ class Sphere(Moved):
         slopes = self.kernel.dx(self._inside(X), self._inside(Z))
         turned = [np.einsum("mnj,mj->mn", slopes[:, :, :3], way) for way in (north, east)]
         return np.concatenate([np.stack(turned, axis=2), slopes[:, :, 3:]], axis=2)
-
-    def __repr__(self):
-        radius = "" if self.radius == EARTH else f", {show(self.radius)}"
-        return f"Sphere({self.kernel!r}{radius})"

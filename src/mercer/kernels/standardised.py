@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mercer._parameters import show
 from mercer.kernels.composite import Moved
 
 
@@ -51,6 +50,3 @@ class Standardised(Moved):
 
     def _dx(self, X, Z):
         return self.kernel.dx(self._inside(X), self._inside(Z)) / np.asarray(self.scale, dtype=float)
-
-    def __repr__(self):
-        return f"Standardised({self.kernel!r}, {show(self.centre)}, {show(self.scale)})"

@@ -89,6 +89,8 @@ class SelfDescription:
 
     def season(self):
         """Return the period with which the kernel repeats, the first where there are several; None if there is none."""
+        if "period" in self.hyper:
+            return float(np.ravel(self.period)[0])
         return next((found for _, part in self.named_parts() if (found := part.season()) is not None), None)
 
     def in_units(self, centre, scale):

@@ -7,8 +7,6 @@ import numpy as np
 LEVEL = " = "  # between a column and its level in the name of an indicator
 RANKED = re.compile(r" \(most of all (?:[^()]|\([^()]*\))*\)")  # columns by their lengths
 SEASON = "a season of period"
-MOST = 3  # columns that are named
-FAR = 8.0  # times the shortest length: a column that hardly matters
 
 
 def describe_sum(kernel, names=None, unit=None):
@@ -96,8 +94,8 @@ class Place:
         cut = [self.name(j).partition(LEVEL) for j in range(self.count)]
         return cut[0][0] if len({name for name, _, _ in cut}) == 1 and all(level for _, _, level in cut) else None
 
-    def most_relevant(self, length):
-        """The columns with the shortest lengths, in brackets, where they differ."""
+    def most_relevant(self, length, named=3, far=8.0):
+        """The columns with the shortest lengths, in brackets, where they differ; ``far`` times as long is idle."""
         ell = np.atleast_1d(np.asarray(length, dtype=float))
         if ell.size < 2 or self.count not in (0, ell.size):
             return ""
@@ -105,11 +103,11 @@ class Place:
             unit = np.asarray(self.unit, dtype=float)
             ell = ell / (unit if self.columns is None else unit[self.columns])
         order = np.argsort(ell)
-        used = [self.name(j) for j in order if ell[j] <= FAR * ell[order[0]]]
-        if len(used) == len(ell) <= MOST:
+        used = [self.name(j) for j in order if ell[j] <= far * ell[order[0]]]
+        if len(used) == len(ell) <= named:
             return ""
-        named = used[:MOST]
-        first = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+        names = used[:named]
+        first = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
         idle = len(ell) - len(used)
         return f" (most of all {first}{f'; {idle} of {len(ell)} hardly matter' if idle else ''})"
 

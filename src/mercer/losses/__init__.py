@@ -1,5 +1,7 @@
 """Losses L(y, f) for `mercer.KernelMachine`: how to be wrong. Adding one is one class; see docs/losses.md."""
 
+import re
+
 from mercer.losses.base import Dual, Loss
 from mercer.losses.classification import Hinge, Logistic, SquaredHinge
 from mercer.losses.regression import (
@@ -13,18 +15,10 @@ from mercer.losses.regression import (
     SquaredEpsilonInsensitive,
 )
 
-BY_NAME = {
-    "absolute": Absolute,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "expectile": Expectile,
-    "hinge": Hinge,
-    "huber": Huber,
-    "logistic": Logistic,
-    "poisson": Poisson,
-    "quantile": Quantile,
-    "squared": Squared,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-    "squared_hinge": SquaredHinge,
-}
+LOSSES = (
+    Absolute, EpsilonInsensitive, Expectile, Hinge, Huber, Logistic, Poisson, Quantile, Squared,
+    SquaredEpsilonInsensitive, SquaredHinge,
+)  # fmt: skip
+BY_NAME = {re.sub("(?<=.)(?=[A-Z])", "_", loss.__name__).lower(): loss for loss in LOSSES}  # "squared_hinge"
 
-__all__ = ["BY_NAME", "Dual", "Loss", *sorted(loss.__name__ for loss in BY_NAME.values())]
+__all__ = ["BY_NAME", "Dual", "Loss", *(loss.__name__ for loss in LOSSES)]

@@ -169,7 +169,7 @@ class Loss(ABC):
 
     def __repr__(self):
         defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if not _same(value, defaults[name])]
+        given = [f"{name}={value!r}" for name, value in self.get_params().items() if not _equal(value, defaults[name])]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __eq__(self, other):
@@ -179,12 +179,12 @@ class Loss(ABC):
         return hash(repr(self))
 
 
-def _same(a, b):
+def _equal(a, b):
     """Whether two parameters are equal, arrays included."""
     return a is b or (np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b))))
 
 
-def number(name, value, low, high, closed=True):
+def check_number(name, value, low, high, closed=True):
     """Return a parameter as a float; ValueError outside [low, high], or (low, high) when not closed."""
     x = float(value)
     if not (low <= x <= high if closed else low < x < high):

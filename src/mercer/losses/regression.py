@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.losses.base import Loss, as_dual, number
+from mercer.losses.base import Loss, as_dual, check_number
 
 
 class Squared(Loss):
@@ -32,7 +32,22 @@ class Squared(Loss):
         return as_dual(y, 0.0, 0.5 / np.asarray(c, dtype=float), -np.inf, np.inf)
 
 
-class EpsilonInsensitive(Loss):
+class _Tube(Loss):
+    """A loss of how far y lies outside the tube f ± ε."""
+
+    def __init__(self, epsilon=0.1):
+        self.epsilon = epsilon
+
+    def _epsilon(self):
+        """ε, checked."""
+        return check_number("epsilon", self.epsilon, 0.0, np.inf)
+
+    def _outside(self, y, f):
+        """max(0, |y − f| − ε)."""
+        return np.maximum(np.abs(np.asarray(y, dtype=float) - f) - self._epsilon(), 0.0)
+
+
+class EpsilonInsensitive(_Tube):
     """L = max(0, |y − f| − ε): support vector regression; nothing is paid inside the tube.
 
     Parameters
@@ -48,24 +63,21 @@ class EpsilonInsensitive(Loss):
     array([0., 1.])
     """
 
-    def __init__(self, epsilon=0.1):
-        self.epsilon = epsilon
-
     def for_noise(self, sigma, n):
         """ε = 3σ√(ln n/n) (Cherkassky and Ma, 2004)."""
         return type(self)(float(3.0 * sigma * np.sqrt(np.log(n) / n)))
 
     def value(self, y, f):
         """max(0, |y − f| − ε)."""
-        return _outside(y, f, number("epsilon", self.epsilon, 0.0, np.inf))
+        return self._outside(y, f)
 
     def dual(self, y, c):
         """|a| <= c,  h(a) = −ya + ε|a|."""
         c = np.asarray(c, dtype=float)
-        return as_dual(y, number("epsilon", self.epsilon, 0.0, np.inf), 0.0, -c, c)
+        return as_dual(y, self._epsilon(), 0.0, -c, c)
 
 
-class SquaredEpsilonInsensitive(Loss):
+class SquaredEpsilonInsensitive(_Tube):
     """L = max(0, |y − f| − ε)²: a tube with a smooth edge.
 
     Parameters
@@ -81,26 +93,21 @@ class SquaredEpsilonInsensitive(Loss):
     array([0., 4.])
     """
 
-    def __init__(self, epsilon=0.1):
-        self.epsilon = epsilon
-
     def value(self, y, f):
         """max(0, |y − f| − ε)²."""
-        return _outside(y, f, number("epsilon", self.epsilon, 0.0, np.inf)) ** 2
+        return self._outside(y, f) ** 2
 
     def grad(self, y, f):
         """−2 sign(y − f) max(0, |y − f| − ε)."""
-        r = np.asarray(y, dtype=float) - f
-        return -2.0 * np.sign(r) * _outside(y, f, number("epsilon", self.epsilon, 0.0, np.inf))
+        return -2.0 * np.sign(np.asarray(y, dtype=float) - f) * self._outside(y, f)
 
     def hess(self, y, f):
         """2 outside the tube, 0 inside."""
-        return 2.0 * (np.abs(np.asarray(y, dtype=float) - f) >= number("epsilon", self.epsilon, 0.0, np.inf))
+        return 2.0 * (np.abs(np.asarray(y, dtype=float) - f) >= self._epsilon())
 
     def dual(self, y, c):
         """h(a) = −ya + ε|a| + a²/(4c)."""
-        epsilon = number("epsilon", self.epsilon, 0.0, np.inf)
-        return as_dual(y, epsilon, 0.5 / np.asarray(c, dtype=float), -np.inf, np.inf)
+        return as_dual(y, self._epsilon(), 0.5 / np.asarray(c, dtype=float), -np.inf, np.inf)
 
 
 class Huber(Loss):
@@ -126,26 +133,28 @@ class Huber(Loss):
         """δ = 1.345σ: 95 % of the efficiency of least squares where the noise is normal."""
         return Huber(1.345 * sigma)
 
+    def _delta(self):
+        """δ, checked."""
+        return check_number("delta", self.delta, 0.0, np.inf, closed=False)
+
     def value(self, y, f):
         """r² where |r| <= δ, else 2δ|r| − δ²."""
         r = np.abs(np.asarray(y, dtype=float) - f)
-        near = np.minimum(r, number("delta", self.delta, 0.0, np.inf, closed=False))
+        near = np.minimum(r, self._delta())
         return near * (2.0 * r - near)
 
     def grad(self, y, f):
         """−2 clip(r, −δ, δ)."""
-        delta = number("delta", self.delta, 0.0, np.inf, closed=False)
-        return -2.0 * np.clip(np.asarray(y, dtype=float) - f, -delta, delta)
+        return -2.0 * np.clip(np.asarray(y, dtype=float) - f, -self._delta(), self._delta())
 
     def hess(self, y, f):
         """2 where |r| <= δ, else 0."""
-        delta = number("delta", self.delta, 0.0, np.inf, closed=False)
-        return 2.0 * (np.abs(np.asarray(y, dtype=float) - f) <= delta)
+        return 2.0 * (np.abs(np.asarray(y, dtype=float) - f) <= self._delta())
 
     def dual(self, y, c):
         """|a| <= 2cδ,  h(a) = −ya + a²/(4c)."""
         c = np.asarray(c, dtype=float)
-        edge = 2.0 * c * number("delta", self.delta, 0.0, np.inf, closed=False)
+        edge = 2.0 * c * self._delta()
         return as_dual(y, 0.0, 0.5 / c, -edge, edge)
 
 
@@ -223,7 +232,7 @@ class Quantile(Loss):
         """τ, checked: a number, or an array for a list."""
         if np.ndim(self.level) > 1 or np.size(self.level) == 0:
             raise ValueError(f"level must be a number or a list of numbers, got {self.level!r}.")
-        levels = [number("level", level, 0.0, 1.0, closed=False) for level in np.ravel(self.level)]
+        levels = [check_number("level", level, 0.0, 1.0, closed=False) for level in np.ravel(self.level)]
         return levels[0] if np.ndim(self.level) == 0 else np.array(levels)
 
 
@@ -262,7 +271,7 @@ class Expectile(Loss):
 
     def _side(self, r):
         """2τ above the fit, 2(1 − τ) below."""
-        level = number("level", self.level, 0.0, 1.0, closed=False)
+        level = check_number("level", self.level, 0.0, 1.0, closed=False)
         return np.where(r >= 0, 2.0 * level, 2.0 * (1.0 - level))
 
 
@@ -306,8 +315,3 @@ class Poisson(Loss):
         """e^f."""
         with np.errstate(over="ignore"):
             return np.exp(f)
-
-
-def _outside(y, f, epsilon):
-    """How far y lies outside the tube around f."""
-    return np.maximum(np.abs(np.asarray(y, dtype=float) - f) - epsilon, 0.0)

@@ -1,8 +1,6 @@
 """What all displays share: axes, colours that everyone can tell apart, and how numbers are written."""
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Parametrised
 from mercer.kernels import Kernel
@@ -14,8 +12,6 @@ INK, GREY, PALE = "#222222", "#6b6b6b", "#d9d9d9"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, INK)
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 2, 1, 2, 1, 2)), "-")
 LAMBDA = "λ  (added to the diagonal of K)"
-GRID = 300  # places at which a curve over one input is evaluated
-MARGIN = 0.04  # of the range of x, on both sides
 LAMBDA_A = "λ  (weight of ‖x‖²)"
 
 
@@ -58,7 +54,7 @@ def plain_ticks(axis, values):
         axis.set_major_formatter(ScalarFormatter(useMathText=True))
 
 
-def number(value):
+def format_number(value):
     """A number as a person writes it: 0.012, 350, 1.2 × 10⁻⁵, ∞."""
     if not np.isfinite(value):
         return "∞" if value > 0 else str(value)
@@ -87,19 +83,10 @@ def name_of(X, column, given):
     return str(X.columns[column]) if given is None and hasattr(X, "columns") else given or "x"
 
 
-def grid_over(x, size=GRID, margin=MARGIN):
-    """Places over the range of x, and a little beyond: a share ``margin`` of it."""
+def grid_over(x, size=300, margin=0.04):
+    """So many places over the range of x, and beyond it by a share ``margin`` on both sides."""
     beyond = margin * np.ptp(x) or 1.0
     return np.linspace(x.min() - beyond, x.max() + beyond, size)
-
-
-def is_fitted(estimator):
-    """Whether an estimator is fitted, as scikit-learn tells."""
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
 
 
 class PathDisplay(Display):
@@ -122,7 +109,7 @@ class PathDisplay(Display):
         -------
         Display
         """
-        fitted, given = is_fitted(estimator), estimator.get_params(deep=False)
+        fitted, given = estimator.__sklearn_is_fitted__(), estimator.get_params(deep=False)
         kernel = estimator.our_kernel_ if fitted else given.get("kernel")
         if not isinstance(kernel, Kernel):
             raise ValueError(f"{type(estimator).__name__} has no single kernel yet (kernel={kernel!r}); fit it first.")

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREY, INK, LAMBDA, ORANGE, Display, number
-
-LEFT = 1e5  # the picture goes this factor to the left of the best λ
-TALL = 8.0  # the picture ends at this many times the least error, or at the largest
+from mercer.plots._base import BLUE, GREY, INK, LAMBDA, ORANGE, Display, format_number
 
 
 class BiasVarianceDisplay(Display):
@@ -86,11 +83,12 @@ class BiasVarianceDisplay(Display):
         (self.error_,) = ax.plot(self.lam, self.error, color=INK, linewidth=2.4, label="error, their sum")
         i = int(np.nanargmin(self.error))
         (self.best_,) = ax.plot(self.lam[i], self.error[i], "o", color=INK, markersize=9, markerfacecolor="white",
-                                markeredgewidth=2, zorder=5, label=f"least, λ = {number(self.lam[i])}")  # fmt: skip
+                                markeredgewidth=2, zorder=5,
+                                label=f"least, λ = {format_number(self.lam[i])}")  # fmt: skip
         ax.set(xscale="log", xlabel=LAMBDA, ylabel="mean over x  (squared units of y)")
-        if self.lam[i] > LEFT * self.lam[0]:
-            ax.set_xlim(left=self.lam[i] / LEFT)
-        ax.set_ylim(0, min(1.08 * np.nanmax(self.error), TALL * self.error[i]) or 1.0)
+        if self.lam[i] > 1e5 * self.lam[0]:  # five decades to the left of the best λ are enough
+            ax.set_xlim(left=1e-5 * self.lam[i])
+        ax.set_ylim(0, min(1.08 * np.nanmax(self.error), 8.0 * self.error[i]) or 1.0)
         below = {"transform": ax.transAxes, "fontsize": 9, "color": GREY, "va": "bottom"}
         ax.text(0.01, 1.0, "← follows the noise", ha="left", **below)
         ax.text(0.99, 1.0, "too stiff →", ha="right", **below)

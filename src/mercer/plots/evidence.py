@@ -3,12 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, number, plain_ticks, title
+from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, format_number, plain_ticks, title
 from mercer.selection.judging import quietly
-
-POINTS, SPAN = 25, 3.0  # along each axis; half of the range, in standard errors
-DEFAULT_ERROR = 0.7  # in log units, where there is none
-DEEP = 30.0  # nats below the best that contours go down to
 
 
 class EvidenceSurfaceDisplay(Display):
@@ -64,7 +60,7 @@ class EvidenceSurfaceDisplay(Display):
     def __init__(self, *, names, first, second, values, chosen, best, covariance=None, terms=None): ...
 
     @classmethod
-    def from_estimator(cls, estimator, names=None, *, ranges=None, points=POINTS, terms=False, ax=None):
+    def from_estimator(cls, estimator, names=None, *, ranges=None, points=25, terms=False, ax=None):
         """Evaluate the evidence of a fitted `GaussianProcessRegressor` on a grid, and draw it.
 
         Parameters
@@ -110,7 +106,11 @@ class EvidenceSurfaceDisplay(Display):
         chosen = tuple(np.exp(theta[index]))
         best = float(estimator.log_marginal_likelihood_value_)
         decomposed = [estimator.evidence_terms(at(a, chosen[1])) for a in axes[0]] if terms else []
-        values = np.array([[_evidence(estimator, at(a, b)) for a in axes[0]] for b in axes[1]]) if not terms else None
+        values = (
+            np.array([[_evidence_at(estimator.log_marginal_likelihood, at(a, b)) for a in axes[0]] for b in axes[1]])
+            if not terms
+            else None
+        )
         display = cls(
             names=tuple(names), first=axes[0], second=axes[1], values=values, chosen=chosen, best=best,
             covariance=covariance,
@@ -122,8 +122,8 @@ class EvidenceSurfaceDisplay(Display):
         """Draw the surface on ``ax``, or on a new figure; return self."""
         ax = self._start(ax)
         below = np.minimum(self.best - self.values, 1e300)
-        top = max(2.0, min(DEEP, float(np.nanmax(below))))
-        levels = [level for level in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, DEEP) if level <= top]
+        top = max(2.0, float(np.nanmax(below)))
+        levels = [level for level in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0) if level <= top]
         grid = (self.first, self.second, np.maximum(below, 0.0))
         ax.contourf(*grid, levels=levels, cmap="Blues_r", extend="max", alpha=0.5)
         self.contours_ = ax.contour(*grid, levels=levels[1:], colors=INK, linewidths=0.5)
@@ -132,8 +132,9 @@ class EvidenceSurfaceDisplay(Display):
         if self.covariance is not None and np.isfinite(self.covariance).all():
             x, y = _ellipse(self.chosen, self.covariance)
             (self.ellipse_,) = ax.plot(x, y, color=ORANGE, linewidth=1.8, label="one standard error, the others free")
+        chosen = ", ".join(map(format_number, self.chosen))
         self.chosen_ = ax.scatter(*self.chosen, marker="P", s=70, color=ORANGE, edgecolor="white", zorder=4,
-                                  label=f"chosen: {number(self.chosen[0])}, {number(self.chosen[1])}")  # fmt: skip
+                                  label=f"chosen: {chosen}")  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
         ax.set_xlim(self.first[0], self.first[-1])
         ax.set_ylim(self.second[0], self.second[-1])
@@ -157,7 +158,7 @@ class EvidenceSurfaceDisplay(Display):
             (self.lines_[label],) = ax.plot(
                 self.first, values, color=colour, linestyle=dashes, linewidth=2, label=label
             )
-        ax.axvline(self.chosen[0], color=ORANGE, linewidth=1.2, label=f"chosen: {number(self.chosen[0])}")
+        ax.axvline(self.chosen[0], color=ORANGE, linewidth=1.2, label=f"chosen: {format_number(self.chosen[0])}")
         ax.set(xscale="log", xlabel=self.names[0], ylabel="log density")
         ax.set_xlim(self.first[0], self.first[-1])
         title(ax, "What the evidence weighs: closeness to y against the volume of K̃")
@@ -166,20 +167,20 @@ class EvidenceSurfaceDisplay(Display):
 
 
 def _axis(centre, variance, points, given):
-    """Values of one hyper-parameter on a log grid."""
+    """Values of one hyper-parameter on a log grid, three standard errors to both sides where no range is given."""
     if given is not None:
         low, high = given
         if not 0 < low < high:
             raise ValueError(f"ranges must satisfy 0 < low < high, got ({low}, {high}).")
         return np.geomspace(low, high, points)
-    reach = SPAN * (np.clip(np.sqrt(variance), 0.1, 2.0) if np.isfinite(variance) else DEFAULT_ERROR)
+    reach = 3.0 * (np.clip(np.sqrt(variance), 0.1, 2.0) if np.isfinite(variance) else 0.7)
     return np.exp(np.linspace(centre - reach, centre + reach, points))
 
 
-def _evidence(estimator, theta):
+def _evidence_at(log_marginal_likelihood, theta):
     """log p(y), or −inf where it cannot be evaluated."""
     try:
-        return float(quietly(estimator.log_marginal_likelihood, theta))  # of the condition at points that nobody chose
+        return float(quietly(log_marginal_likelihood, theta))  # of the condition at points that nobody chose
     except np.linalg.LinAlgError:
         return -np.inf
 

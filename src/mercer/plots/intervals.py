@@ -82,12 +82,12 @@ class IntervalDisplay(Display):
         -------
         IntervalDisplay
         """
-        y = _column(np.asarray(y, dtype=float), target, "y")
+        y = pick_target(np.asarray(y, dtype=float), target, "y")
 
         def predicted(rows):
             interval = np.asarray(estimator.predict_interval(rows, coverage=coverage, **interval_kwargs))
             interval = interval if interval.ndim == 2 else interval[..., target or 0]
-            return _column(np.asarray(estimator.predict(rows)), target, "predictions"), interval
+            return pick_target(np.asarray(estimator.predict(rows)), target, "predictions"), interval
 
         prediction, interval = predicted(X)
         x = single_input(X)
@@ -182,7 +182,7 @@ def _within_view(display, lower, upper):
     return np.maximum(lower, low - reach), np.minimum(upper, high + reach)
 
 
-def _column(values, target, what):
+def pick_target(values, target, what):
     """One target of (n,) or (n, t)."""
     if values.ndim == 1:
         return values

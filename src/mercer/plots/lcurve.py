@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, number, plain_ticks, title
+from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, format_number, plain_ticks, title
 from mercer.selection import LCurve
 from mercer.selection.shown import place
-
-FLOOR = 1e-8  # residuals below this share of the largest one are rounding, and not shown
-APART = 0.13  # least distance of two labels, in widths of the picture
 
 
 class LCurveDisplay(PathDisplay):
@@ -90,7 +87,7 @@ class LCurveDisplay(PathDisplay):
     def plot(self, ax=None, **line_kwargs):
         """Draw on ``ax``, or on a new figure; return self."""
         ax = self._start(ax)
-        shown = (self.residual > FLOOR * self.residual.max(initial=0.0)) & (self.norm > 0)
+        shown = (self.residual > 1e-8 * self.residual.max(initial=0.0)) & (self.norm > 0)  # not what is rounding
         x, y = self.residual[shown], self.norm[shown]
         (self.line_,) = ax.plot(x, y, **{"color": BLUE, "linewidth": 2.2, "label": "all λ", **line_kwargs})
         if len(x):
@@ -98,12 +95,12 @@ class LCurveDisplay(PathDisplay):
             plain_ticks(ax.xaxis, x)
             plain_ticks(ax.yaxis, y)
         marked = [place for place in (self.corner_at, self.lam_at) if place is not None]
-        self.labels_ = _labels(ax, x, y, self.lams[shown], marked)
+        self.labels_ = _write_lams(ax, x, y, self.lams[shown], marked)
         self.corner_ = self._mark_corner(ax)
         self.model_ = None
         if self.lam_at is not None and min(self.lam_at) > 0:
             (self.model_,) = ax.plot(*self.lam_at, "D", color=GREEN, markersize=6, zorder=6, markeredgecolor="white",
-                                     label=f"the model, λ = {number(self.lam)}")  # fmt: skip
+                                     label=f"the model, λ = {format_number(self.lam)}")  # fmt: skip
         if self.solution == "f":
             ax.set(xlabel="residual  ‖y − f‖  (units of y)", ylabel="norm  ‖f‖  in the space of the kernel")
         else:
@@ -117,7 +114,7 @@ class LCurveDisplay(PathDisplay):
         if self.corner is None or self.corner_at is None or not min(self.corner_at) > 0:
             return None
         sure = self.corner.ok
-        words = f"corner, λ = {number(self.corner.lam)}" + (
+        words = f"corner, λ = {format_number(self.corner.lam)}" + (
             "" if sure else f"  ({self.corner.status.replace('_', ' ')})"
         )
         (mark,) = ax.plot(*self.corner_at, "o", color=ORANGE, markersize=11, zorder=5, label=words,
@@ -125,8 +122,8 @@ class LCurveDisplay(PathDisplay):
         return mark
 
 
-def _labels(ax, x, y, lams, avoid):
-    """Write λ at whole powers of ten along the curve, far enough from one another and from the marks."""
+def _write_lams(ax, x, y, lams, avoid):
+    """Write λ at whole powers of ten along the curve, an eighth of the picture from one another and from the marks."""
     if len(x) < 2:
         return []
 
@@ -139,10 +136,10 @@ def _labels(ax, x, y, lams, avoid):
     out = []
     for power in range(int(np.ceil(np.log10(lams[0]) - 1e-9)), int(np.floor(np.log10(lams[-1]) + 1e-9)) + 1):
         i = int(np.argmin(np.abs(np.log10(lams) - power)))
-        if any(np.hypot(u[i] - a, v[i] - b) < APART for a, b in places):
+        if any(np.hypot(u[i] - a, v[i] - b) < 0.13 for a, b in places):
             continue
         places.append((u[i], v[i]))
         ax.plot(x[i], y[i], "o", color=GREY, markersize=4, zorder=3)
-        out.append(ax.annotate(number(10.0**power), (x[i], y[i]), xytext=(6, 5), textcoords="offset points",
+        out.append(ax.annotate(format_number(10.0**power), (x[i], y[i]), xytext=(6, 5), textcoords="offset points",
                                fontsize=8.5, color=INK))  # fmt: skip
     return out

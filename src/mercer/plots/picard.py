@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, INK, ORANGE, PathDisplay, number, title
-
-ROUNDING = 1e-17  # relative to the largest: below it a logarithmic axis would show nothing but rounding
+from mercer.plots._base import BLUE, GREEN, INK, ORANGE, PathDisplay, format_number, title
 
 
 class PicardDisplay(PathDisplay):
@@ -89,7 +87,7 @@ class PicardDisplay(PathDisplay):
             cut = np.interp(-np.log(self.lam), -np.log(np.maximum(self.eigenvalues, np.finfo(float).tiny)), i)
             mark = "σᵢ² = λ" if self.matrix else "eᵢ = λ"
             self.lam_ = ax.axvline(cut, color=GREEN, linewidth=1.8, linestyle=(0, (5, 2)),
-                                   label=f"{mark} = {number(self.lam)}")  # fmt: skip
+                                   label=f"{mark} = {format_number(self.lam)}")  # fmt: skip
         ax.set(xlabel="i  (direction uᵢ, smooth to rough)", ylabel=f"size  (units of K and of {target})", yscale="log")
         if self.matrix:
             ax.set_ylabel("size  (units of A and of b)")
@@ -99,6 +97,6 @@ class PicardDisplay(PathDisplay):
 
 
 def _positive(values):
-    """What a logarithmic axis can show; the rest is NaN."""
+    """What a logarithmic axis can show; the rest, and what is nothing but rounding, is NaN."""
     with np.errstate(invalid="ignore"):
-        return np.where(values > ROUNDING * np.nanmax(values, initial=0.0), values, np.nan)
+        return np.where(values > 1e-17 * np.nanmax(values, initial=0.0), values, np.nan)

@@ -3,10 +3,8 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, is_fitted, like, name_of, title
-from mercer.plots.intervals import _column
-
-SIGMAS = 2.0
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of, title
+from mercer.plots.intervals import pick_target
 
 
 class PosteriorDisplay(Display):
@@ -95,19 +93,19 @@ class PosteriorDisplay(Display):
         values = np.asarray(X, dtype=float)
         if values.ndim != 2:
             raise ValueError(f"X must have rows and columns, got shape {values.shape}.")
-        x, fitted = values[:, column], is_fitted(estimator)
+        x, fitted = values[:, column], estimator.__sklearn_is_fitted__()
         grid = grid_over(x)
         rows = np.tile(np.median(values, axis=0), (len(grid), 1))
         rows[:, column] = grid
         frame = like(X, rows)
         found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
         pick = target if found.mean.ndim == 2 else None
-        std = [s if s.ndim == 1 else _column(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
+        std = [s if s.ndim == 1 else pick_target(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
         samples = estimator.sample(frame, n_samples, random_state=random_state) if n_samples else None
         if samples is not None and samples.ndim == 3:
             samples = samples[:, pick or 0]
         data = cls._data(estimator, x, y, target, fitted and values.shape[1] == 1)
-        return cls(grid=grid, mean=_column(found.mean, pick, "the prediction"), latent_std=std[0],
+        return cls(grid=grid, mean=pick_target(found.mean, pick, "the prediction"), latent_std=std[0],
                    noisy_std=std[1] if noisy else None, x=data[0], y=data[1], samples=samples, fitted=fitted,
                    x_name=name_of(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
@@ -115,14 +113,14 @@ class PosteriorDisplay(Display):
     def _data(estimator, x, y, target, own):
         """(x, y) to draw: those given, the training rows, or none."""
         if y is not None:
-            return x, _column(np.asarray(y, dtype=float), target, "y")
+            return x, pick_target(np.asarray(y, dtype=float), target, "y")
         if not own:
             return None, None
         index, points = estimator.point_index_, estimator.points_
         used = index >= 0
         if isinstance(points, Table):  # of a kernel that reads a column by its name
             points = np.asarray(points[points.columns[0]])[:, None]
-        return np.asarray(points, dtype=float)[index[used], 0], _column(estimator.row_target_[used], target, "y")
+        return np.asarray(points, dtype=float)[index[used], 0], pick_target(estimator.row_target_[used], target, "y")
 
     def plot(self, ax=None):
         """Draw on ``ax``, or on a new figure; return self."""
@@ -151,5 +149,5 @@ class PosteriorDisplay(Display):
 
     def _band(self, ax, std, alpha, label):
         """The band of two standard deviations."""
-        ends = self.mean - SIGMAS * std, self.mean + SIGMAS * std
+        ends = self.mean - 2.0 * std, self.mean + 2.0 * std
         return ax.fill_between(self.grid, *ends, color=SKY, alpha=alpha, linewidth=0, label=label)

@@ -5,9 +5,6 @@ import numpy as np
 from mercer.inference.links import LINKS
 from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, like, title
 
-GRID, MARGIN = 301, 0.08
-PLANE, FEWER = 121, 81  # points of each axis of a plane: with two classes, and with more, which cost more
-LEVELS = np.linspace(0.0, 1.0, 11)
 MARKERS = "osD^vPX"
 
 
@@ -77,13 +74,14 @@ class ProbabilityDisplay(Display):
         d = rows.shape[1]
         if names is None:
             names = [str(c) for c in X.columns] if hasattr(X, "columns") else ["x"] if d == 1 else ["x₁", "x₂"]
-        size = GRID if d == 1 else PLANE if len(estimator.classes_) == 2 else FEWER
-        grid = tuple(grid_over(column, size, MARGIN) for column in rows.T)
+        size = 301 if d == 1 else 121 if len(estimator.classes_) == 2 else 81  # more classes cost more
+        grid = tuple(grid_over(column, size, 0.08) for column in rows.T)
         points = np.stack([axis.ravel() for axis in np.meshgrid(*grid, indexing="ij")], axis=1)
         new = like(X, points)
         prob = np.asarray(estimator.predict_proba(new))
         shape = tuple(len(axis) for axis in grid)
-        band = _band(estimator, new) if d == 1 and prob.shape[1] == 2 else None
+        latent = d == 1 and prob.shape[1] == 2 and hasattr(estimator, "predict_latent")
+        band = _latent_band(*estimator.predict_latent(new), LINKS[estimator.link]()) if latent else None
         y = None if y is None else np.asarray(y)
         return cls(grid=grid, prob=prob.reshape(*shape, -1), classes=np.asarray(estimator.classes_), band=band,
                    X=rows, y=y, names=names).plot(ax)  # fmt: skip
@@ -112,7 +110,7 @@ class ProbabilityDisplay(Display):
         heights = [0.0, 1.0] if len(self.classes) == 2 else [-0.03 - 0.04 * c for c in range(len(self.classes))]
         self._rows(ax, 26, lambda mine, c: (mine[:, 0], np.full(len(mine), heights[c])))
         ax.set(xlabel=self.names[0], ylabel="probability", xlim=(x[0], x[-1]))
-        ax.set_ylim(min(-0.04, -0.05 - 0.04 * (len(self.classes) - 1) if len(self.classes) > 2 else -0.04), 1.04)
+        ax.set_ylim(min(-0.04, heights[-1] - 0.02), 1.04)
         title(ax, "Probability of each class" if len(self.classes) > 2 else f"Probability of {self.classes[1]}")
 
     def _plane(self, ax):
@@ -121,8 +119,9 @@ class ProbabilityDisplay(Display):
         a, b = self.grid
         if len(self.classes) == 2:
             shades = LinearSegmentedColormap.from_list("classes", [CYCLE[0], "#f7f7f7", CYCLE[1]])
-            self.shades_ = ax.contourf(a, b, self.prob[:, :, 1].T, levels=LEVELS, cmap=shades, alpha=0.8)
-            bar = ax.figure.colorbar(self.shades_, ax=ax, ticks=LEVELS[::2])
+            levels = np.linspace(0.0, 1.0, 11)
+            self.shades_ = ax.contourf(a, b, self.prob[:, :, 1].T, levels=levels, cmap=shades, alpha=0.8)
+            bar = ax.figure.colorbar(self.shades_, ax=ax, ticks=levels[::2])
             bar.set_label(f"P({self.classes[1]})")
             self.boundary_ = _contour(ax, a, b, self.prob[:, :, 1], [0.5])
             title(ax, f"Probability of {self.classes[1]}, and where it is ½")
@@ -149,12 +148,8 @@ class ProbabilityDisplay(Display):
                                            label=f"{self.classes[c]}: {len(mine)} rows"))  # fmt: skip
 
 
-def _band(estimator, points):
-    """σ(m − 2s), σ(m + 2s) of the latent function, if the estimator has one."""
-    if not hasattr(estimator, "predict_latent"):
-        return None
-    mean, std = estimator.predict_latent(points)
-    link = LINKS[estimator.link]()
+def _latent_band(mean, std, link):
+    """σ(m − 2s), σ(m + 2s) of the latent function."""
     return link.prob(mean - 2.0 * std), link.prob(mean + 2.0 * std)
 
 

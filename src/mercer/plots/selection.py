@@ -2,13 +2,9 @@
 
 import numpy as np
 
-from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, number, title
+from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, format_number, title
 from mercer.selection import compare
 from mercer.selection.shown import is_error, scaled, short_names
-
-LEFT, RIGHT = 3e3, 1e2  # how far the picture goes beyond the choices
-ROW = 0.11  # height of a rule's row, where the curves have 1
-TOP = 1.12
 
 
 class SelectionDisplay(PathDisplay):
@@ -109,7 +105,7 @@ class SelectionDisplay(PathDisplay):
         ax = self._start(ax, figsize=(7.2, 3.6 + 0.26 * rows))
         view = self._view()
         shown = (self.lams >= view[0] / (1 + 1e-9)) & (self.lams <= view[1] * (1 + 1e-9))
-        ax.set(xscale="log", xlim=view, ylim=(-ROW * (rows + 0.9), TOP))
+        ax.set(xscale="log", xlim=view, ylim=(_height(rows) + 0.01, 1.12))
         names = short_names(self.choices)
         self.lines_, self.marks_ = {}, {}
         for k, (rule, choice) in enumerate(self.choices.items()):
@@ -123,53 +119,58 @@ class SelectionDisplay(PathDisplay):
         if self.lam is not None:
             self.lam_ = ax.axvline(self.lam, color=GREY, linewidth=1.2, linestyle=":", zorder=1)
             side, ha = (4, "left") if self.lam < np.sqrt(view[0] * view[1]) else (-4, "right")
-            ax.annotate(f"the model, λ = {number(self.lam)}", (self.lam, TOP), xytext=(side, -2), va="top", ha=ha,
-                        fontsize=8.5, textcoords="offset points", color=GREY)  # fmt: skip
+            ax.annotate(f"the model, λ = {format_number(self.lam)}", (self.lam, 1.12), xytext=(side, -2), va="top",
+                        ha=ha, fontsize=8.5, textcoords="offset points", color=GREY)  # fmt: skip
         self._ticks(ax, names)
         ax.set_xlabel(LAMBDA_A if self.matrix else LAMBDA)
         title(ax, "Which λ does each rule choose?")
         return self
 
     def _view(self):
-        """(low, high): the part of the grid around the choices."""
+        """(low, high): the part of the grid around the choices, and a few decades more."""
         chosen = [choice.lam for choice in self.choices.values() if np.isfinite(choice.lam) and choice.lam > 0]
         chosen += [self.lam] if self.lam else []
         low, high = self.lams[0], self.lams[-1]
         if chosen and high > low:
-            low, high = max(low, min(chosen) / LEFT), min(high, max(chosen) * RIGHT)
+            low, high = max(low, min(chosen) / 3e3), min(high, max(chosen) * 1e2)
         return (low, high) if high > 1.001 * low else (low / 10, high * 10)
 
     def _row(self, ax, k, choice, color, view):
         """Draw the row of a rule: a thin line, the dot, and λ in figures."""
-        height = -ROW * (k + 1)
+        height = _height(k)
         ax.axhline(height, color=PALE, linewidth=0.8, zorder=0)
         low, high = view
         shape = "<" if choice.lam < low else ">" if choice.lam > high else "o"
         (mark,) = ax.plot(np.clip(choice.lam, low, high), height, shape, color=color, markersize=8.5, zorder=4,
                           markerfacecolor=color if choice.ok else "white", markeredgewidth=1.8,
                           clip_on=False)  # fmt: skip
-        words = [number(choice.lam), "", "" if choice.ok else choice.status.replace("_", " ")]
+        words = [format_number(choice.lam), "", "" if choice.ok else choice.status.replace("_", " ")]
         if self.dof is not None and choice.rule in self.dof:
             words[1] = f"{self.dof[choice.rule]:.1f}"
-        _columns(ax, height, words, INK)
+        _write_columns(ax, height, words, INK)
         return mark
 
     def _ticks(self, ax, names):
         """Label the scale of the curves, and each row by its rule."""
-        heights = [-ROW * (k + 1) for k in range(len(names))]
+        heights = [_height(k) for k in range(len(names))]
         ax.set_yticks([0.0, 0.5, 1.0, *heights], ["0  best", "0.5", "1", *names.values()])
         for k, label in enumerate(ax.get_yticklabels()[3:]):
             label.set_color(CYCLE[k % len(CYCLE)])
             label.set_fontweight("bold")
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y", visible=False)
-        _columns(ax, 0.0, ["λ", "" if self.dof is None else "dof", ""], GREY)
+        _write_columns(ax, 0.0, ["λ", "" if self.dof is None else "dof", ""], GREY)
         ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
         ax.set_ylabel("criterion, scaled", rotation=0, ha="right", va="top")
         ax.yaxis.set_label_coords(-0.015, 1.0)
 
 
-def _columns(ax, height, words, color):
+def _height(k):
+    """Where the row of the k-th rule is; the curves go from 0 to 1."""
+    return -0.11 * (k + 1)
+
+
+def _write_columns(ax, height, words, color):
     """Write λ, degrees of freedom and status to the right of the axes."""
     for place, word in zip((8, 64, 94), words, strict=True):
         if word:

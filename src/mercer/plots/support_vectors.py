@@ -9,10 +9,10 @@ from mercer.plots._base import (
     ORANGE,
     SKY,
     Display,
+    format_number,
     grid_over,
     like,
     name_of,
-    number,
     single_input,
     title,
 )
@@ -109,7 +109,7 @@ class SupportVectorDisplay(Display):
             grid, f = np.array([self.x.min(), self.x.max()]), np.zeros(2)
         else:
             grid, f = self.grid, self.prediction
-        words = f"tube, ε = {number(self.epsilon)}"
+        words = f"tube, ε = {format_number(self.epsilon)}"
         self.tube_ = ax.fill_between(
             grid, f - self.epsilon, f + self.epsilon, color=SKY, alpha=0.3, linewidth=0, label=words
         )

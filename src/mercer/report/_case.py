@@ -11,7 +11,7 @@ from mercer._cached import cached_property
 from mercer._policies import OptionSet
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
-from mercer.kernels.inputs import as_named
+from mercer.kernels.inputs import read_by_name
 from mercer.report._effects import importance
 from mercer.report._factors import find_factors
 from mercer.report.findings import MOST, Allowance, all_short, short
@@ -245,7 +245,7 @@ def _by_place(X, names, units):
 
 def _as_table(kernel, X):
     """A frame or a dict of columns as the table that the kernel reads; other objects as they are."""
-    X = as_named(kernel, X)
+    X = read_by_name(kernel, X)
     if hasattr(X, "columns") and not isinstance(X, Table) and isinstance(kernel.validate(X), Table):
         return Table(X)
     return X

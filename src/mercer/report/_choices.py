@@ -150,7 +150,7 @@ def landmarks(s):
 
 
 LOCAL_NUMBERS = {
-    "k": "neighbours", "waves": "waves",
+    "k": "neighbours", "features": "features",
     "distance": "change of the mean from the grid before (rms)", "rows_left_out": "rows left out",
     "coverage": "of these within their 90 % intervals", "mean_square": "mean of their squared z-scores",
     "rmse": "their root mean square error", "log_density": "their mean log density",
@@ -158,7 +158,7 @@ LOCAL_NUMBERS = {
 
 
 def local(s):
-    """The heading, words and numbers of a fit by neighbours or waves; nothing for others."""
+    """The heading, words and numbers of a fit by neighbours or Fourier features; nothing for others."""
     found = s.local
     if not found:
         return []

@@ -35,7 +35,7 @@ from mercer.selection.judging import root_mean_square
 
 CAUTIONS = 3  # notes that a verdict begins with
 ENTRIES, ITEMS = 60, 12  # of the fit report, and of a list in it
-LOCAL = {"neighbours": "Neighbours", "fourier": "Waves"}
+LOCAL = {"neighbours": "Neighbours", "fourier": "Fourier features"}
 
 
 def data_section(case):
@@ -140,7 +140,7 @@ def landmarks_section(report):
 
 
 def local_section(report):
-    """What the report of a fit by neighbours or waves says, or None."""
+    """What the report of a fit by neighbours or Fourier features says, or None."""
     found = report.get("approximation")
     if not found or found["kind"] not in LOCAL:
         return None

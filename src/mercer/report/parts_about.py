@@ -50,7 +50,7 @@ class LandmarkFindings:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFindings:
-    """What is known of a fit by neighbours or waves."""
+    """What is known of a fit by neighbours or Fourier features."""
 
     kind: str
     words: str

@@ -50,9 +50,9 @@ class SearchResult:
         The criterion there, on all rows.
     status : str
         "ok"; "at_bound"; "flat"; "constant" (nothing of y is left beside the trend); "time_budget", "stopped" (the best
-        point so far is returned); "edge" (length scales still moved on the last grid of waves); "too_many_waves" (the
-        next grid would have been too large); or the status of the rule where λ alone was chosen on a path. Where no
-        trial could be evaluated there is an error and no result.
+        point so far is returned); "edge" (length scales still moved on the last grid of frequencies);
+        "too_many_features" (the next grid would have been too large); or the status of the rule where λ alone was
+        chosen on a path. Where no trial could be evaluated there is an error and no result.
     message : str
         How the search ended, in words.
     criterion : str
@@ -106,6 +106,8 @@ class SearchResult:
     @classmethod
     def from_state(cls, state):
         """Return the result that had this state."""
+        if state.get("status") == "too_many_waves":  # of files from before features were called so
+            state = {**state, "status": "too_many_features"}
         check(state, FIELDS, "SearchResult")
         self = cls(**state)
         self.candidates = [self if one is None else one for one in state["candidates"]]
@@ -149,23 +151,34 @@ class SearchResult:
 CUT = ("time_budget", "stopped")
 
 
-def best_of(found):
-    """The result of the smallest value, which keeps all of them as its candidates where there are several."""
-    best = min(comparable(found, [one.history for one in found]), key=by_value)
+def is_cut(result):
+    """Whether the search ended before its end."""
+    return result.status in CUT
+
+
+def best_of(found, histories=None):
+    """The result of the smallest value, which keeps all of them as its candidates where there are several.
+
+    Compared are those that came as far as any: a sum over fewer rows is smaller, and a search cut short there would
+    win. ``histories`` are those of each result; None has them in the results.
+    """
+    histories = [one.history for one in found] if histories is None else histories
+    rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
+    far = [one for one, n in zip(found, rows, strict=True) if not is_cut(one) or n == max(rows)]
+    best = min(far, key=lambda result: result.value if isfinite(result.value) else float("inf"))
     if len(found) > 1:
         best.candidates = list(found)
     return best
 
 
-def by_value(result):
-    """What results are compared by."""
-    return result.value if isfinite(result.value) else float("inf")
-
-
-def comparable(found, histories):
-    """Those that came as far as any: a sum over fewer rows is smaller, and a search cut short there would win."""
-    rows = [max((one.get("n", 0) for one in history if isfinite(one["value"])), default=0) for history in histories]
-    return [one for one, n in zip(found, rows, strict=True) if one.status not in CUT or n == max(rows)]
+def report_missed(best, status, kernels):
+    """The best of a list, whose message names the kernels that were not searched to the end, and those not begun."""
+    missed = [one.kernel for one in best.candidates if one is not best and is_cut(one)] + kernels
+    if missed:
+        why = "the time budget was spent" if status == "time_budget" else "the callback asked to stop"
+        more = f"{why} before {', '.join(map(repr, missed))} had been searched to the end."
+        best.status, best.message = status, f"{best.message} {more}".strip()
+    return best
 
 
 NEAR = 1e-3  # in log units
@@ -192,7 +205,7 @@ def describe(result, box, names, used, n):
         said.append(f"{why}; the best point so far (from {on} rows) is kept.")
     if result.status == "edge":
         said.append(
-            "length scales still moved at the edge of the last grid of waves: fit again, from the kernel found."
+            "length scales still moved at the edge of the last grid of frequencies: fit again, from the kernel found."
         )
     said += _bounds(result, box, list(names))
     if result.flat:

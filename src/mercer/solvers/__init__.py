@@ -5,23 +5,37 @@ from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.mixed import Mixed
 from mercer.solvers.pivoted import pivoted_cholesky
-from mercer.solvers.plan import choose
-from mercer.solvers.plan_class import Plan
+from mercer.solvers.plan import choose_solver
+from mercer.solvers.plan_class import (
+    CostOptions,
+    LandmarkSizeOptions,
+    Plan,
+    PlanOptions,
+    Sizes,
+    StorageOptions,
+)
 from mercer.solvers.projected import Projected, Resolvent, Span
 from mercer.solvers.spectral import Spectral
+from mercer.solvers.toeplitz import ToeplitzOptions
 
 __all__ = [
     "CG",
     "Cholesky",
+    "CostOptions",
     "Explicit",
     "Inverse",
+    "LandmarkSizeOptions",
     "Mixed",
     "Plan",
+    "PlanOptions",
     "Projected",
     "Resolvent",
+    "Sizes",
     "Solver",
     "Span",
     "Spectral",
-    "choose",
+    "StorageOptions",
+    "ToeplitzOptions",
+    "choose_solver",
     "pivoted_cholesky",
 ]

@@ -10,13 +10,13 @@ from mercer.exceptions import DataError, DataWarning
 from mercer.selection import nested_cv
 from mercer.selection.equal import equal_rows
 from mercer.selection.judging import quietly
-from mercer.tabular.cells import numbered
+from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import usable_rows
 from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
 from mercer.tabular.reading import Reading, read, read_table
-from mercer.tabular.reads import objects_of, placed
+from mercer.tabular.reads import objects_of, place_kernel
 from mercer.tabular.recipe import Recipe
 
 __all__ = [
@@ -27,18 +27,15 @@ __all__ = [
     "TableModel",
     "default_kernel",
     "objects_of",
-    "placed",
+    "place_kernel",
     "read",
     "read_table",
     "rows_ahead",
     "score",
 ]
 
-FOLDS, LEAST = 5, 10  # folds, and rows below which nothing is judged
-OPTIMISM = 2000  # rows up to which it is judged; of more, what is chosen on all of them hardly knows the single row
 
-
-def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listener=None, time_budget=None, needs=None):
+def score(model, X, y=None, *, fitted=None, outer=5, random_state=0, listener=None, time_budget=None, needs=None):
     """Performance_f on fold f of the model chosen and fitted without fold f, and the same of three simple models.
 
     Parameters
@@ -73,7 +70,7 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
     options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
     options["needs"] = needs
     if not isinstance(model, TableModel):
-        return _judged(model, X, np.asarray(y), outer, fitted=fitted, **options)
+        return _cross_validate(model, X, np.asarray(y), outer, fitted=fitted, **options)
     frame, target = model.table_of(X, y)
     rows, y = usable_rows(frame, target, is_classifier(model), [])
     inputs = frame.drop(target)
@@ -84,20 +81,21 @@ def score(model, X, y=None, *, fitted=None, outer=FOLDS, random_state=0, listene
         if along is not None:
             rows, y = (rows[::-1], y[::-1]) if along[1] else (rows, y)
             outer = forward_folds(len(rows), outer)
-    with numbered(rows):
+    with renumber_rows(rows):
         options["equal"] = equal_rows(quietly(whole.recipe_.transform, inputs[rows]), y)
-        found = _judged(known, inputs[rows], y, outer, fitted=whole, **options)
+        found = _cross_validate(known, inputs[rows], y, outer, fitted=whole, **options)
     return found if found is None else found.spread(rows, len(frame))
 
 
-def _judged(model, X, y, outer, **options):
-    """`nested_cv` with as many folds as there can be, quietly: the fit on all rows has said what is to be said."""
-    if len(y) < LEAST:
-        raise ValueError(f"{len(y)} rows are too few for cross-validation; at least {LEAST} are needed.")
+def _cross_validate(model, X, y, outer, least=10, **options):
+    """`nested_cv` with as many folds as there can be, quietly: the fit on all rows has warned already."""
+    if len(y) < least:
+        raise ValueError(f"{len(y)} rows are too few for cross-validation; at least {least} are needed.")
     most = np.unique(y, return_counts=True)[1].max() if is_classifier(model) else len(y)  # folds that have a class
     outer = int(min(outer, len(y) // 2, most)) if isinstance(outer, int) else outer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Lengths that are chosen on all rows of a series are in deviations of these, which mean others before a fold.
-        optimism = len(y) <= OPTIMISM and not isinstance(outer, TimeSeriesSplit)
+        # What is chosen on thousands of rows hardly knows the single one, so that optimism is looked for up to 2 000.
+        optimism = len(y) <= 2000 and not isinstance(outer, TimeSeriesSplit)
         return nested_cv(model, X, y, outer=outer, optimism=optimism, **options)

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from mercer.tabular.cells import count
-from mercer.tabular.measures import measures_in, signed
-from mercer.tabular.numerals import SIGNS, numbers_in, unlike_marks, without_dashes
-from mercer.tabular.ranges import middles
-from mercer.tabular.units import GROUPS, as_numbers, measured
+from mercer.tabular.measures import read_measures, read_signs
+from mercer.tabular.numerals import SIGNS, conflicting_marks, read_numbers, without_dashes
+from mercer.tabular.ranges import range_middles
+from mercer.tabular.units import GROUPS, as_numbers, read_units
 
 POINTS = (  # numbers that leave no doubt, of a table with decimal points
     r"^[+-]?(\d[\d,]*\.(\d{1,2}|\d{4,})?|0?\.\d+|\d{1,3}(,\d{3})+\.\d+|\d{4,}\.\d+|\d+\.\d*[eE][+-]?\d+|[1-9]\d?(,\d{2})+,\d{3})$"
@@ -14,7 +14,6 @@ POINTS = (  # numbers that leave no doubt, of a table with decimal points
 COMMAS = r"^[+-]?(\d[\d.]*,(\d{1,2}|\d{4,})|0?,\d+|\d{1,3}(\.\d{3})+,\d+|\d{4,},\d+|\d+,\d*[eE][+-]?\d+)$"
 GROUPED = {".": r"^\d{1,3}(,\d{3}){2,}$", ",": r"^\d{1,3}(\.\d{3}){2,}$"}  # so the other sign is the decimal one
 EITHER = r"^[1-9]\d{0,2}[.,]\d{3}$"  # 1,234: thousands, or a decimal mark
-SLACK = 3.0  # beyond the range of cells that leave no doubt, by which a doubtful one may be larger or smaller
 CORE = r"^([^\d.,]*)(\d[\d.,]*|[.,]\d+)(\D*)$"  # a number of digits and marks, and what stands around it
 # What stands around a number, what is left of it, and how that is said.
 TIMES = r"^(.*\d)\s*[×✕⨯xX·∙⋅*]\s*10(?:\^|\*\*|[eE]|<sup>)\s*\(?([+-]?\d+)\)?(?:</sup>)?(.*)$"
@@ -68,19 +67,19 @@ def amounts_in(column, decimal, notes, styles, sure=True):
 def _amounts(column, decimal, notes, styles, sure):
     """The same with one decimal sign."""
     said = []
-    found = measures_in(column, notes)
+    found = read_measures(column, notes)
     if found is not None:
         return found
     tidy = plainly(column, said)
-    plain = signed(tidy, said, styles)
+    plain = read_signs(tidy, said, styles)
     tidy = tidy if plain is None else plain
-    for rewrite in (None, one_mark, middles):
+    for rewrite in (None, one_mark, range_middles):
         cells, extra = tidy, [*said]
         if rewrite is not None:
             cells = rewrite(without_dashes(tidy, decimal, measured=True), decimal, extra, sure)
             if cells is None:
                 continue
-        for read in (numbers_in, _with_unit):
+        for read in (read_numbers, _with_unit):
             more = []
             found = read(cells, decimal, more, styles)
             if found is not None:
@@ -90,8 +89,8 @@ def _amounts(column, decimal, notes, styles, sure):
 
 
 def _with_unit(column, decimal, notes, styles):
-    """`measured`, in which - and the like are missing."""
-    return measured(without_dashes(column, decimal, measured=True), decimal, notes, styles)
+    """`read_units`, in which - and the like are missing."""
+    return read_units(without_dashes(column, decimal, measured=True), decimal, notes, styles)
 
 
 def plainly(column, notes):
@@ -150,7 +149,7 @@ def one_mark(column, decimal, notes, sure=True):
         pl.when(definite[other]).then(pl.lit(other)).when(definite[decimal]).then(pl.lit(decimal))
     ).to_series()
     if definite[decimal].any():
-        decided = _by_size(core, definite, either, decimal if not sure else None)
+        decided = _sign_by_size(core, definite, either, decimal if not sure else None)
         if decided is None:
             return None
         signs = signs.fill_null(decided)
@@ -171,14 +170,17 @@ def one_mark(column, decimal, notes, sure=True):
     return (parts["before"] + plain + parts["after"]).alias(column.name)
 
 
-def _by_size(core, definite, either, default):
-    """The decimal sign of each doubtful cell, by the size of those without doubt; None where both would do."""
+def _sign_by_size(core, definite, either, default, slack=3.0):
+    """The decimal sign of each doubtful cell, by the size of the others; None where both would do.
+
+    A doubtful cell may be ``slack`` times smaller or larger than all that leave no doubt.
+    """
     import polars as pl
 
     if not either.any():
         return pl.Series([None] * len(core), dtype=pl.String)
     known = pl.concat([as_numbers(core.filter(definite[sign]), sign) for sign in SIGNS]).abs()
-    low, high = known.min() / SLACK, known.max() * SLACK
+    low, high = known.min() / slack, known.max() * slack
     mark = pl.select(pl.when(either).then(core.str.extract(r"([.,])"))).to_series()
     small = core.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     fits = small.is_between(low, high), (1000 * small).is_between(low, high)
@@ -200,7 +202,7 @@ def doubt_in(column):
         return Doubt(f"two numbers in a cell, such as {present[0]!r}", "", False)
     if not len(present) or not present[0:50].str.contains(r"\d").all():
         return None
-    two = unlike_marks(present)
+    two = conflicting_marks(present)
     if two is not None:
         why = f"cells such as {two[0]!r} and cells such as {two[1]!r}, of which either may be thousands"
         return Doubt(why, "", True)
@@ -210,7 +212,7 @@ def doubt_in(column):
         if amounts_in(column, sign, [], {}, sure=False) is None:
             continue
         cells = without_dashes(plainly(column, []), sign, measured=True).drop_nulls()
-        if middles(cells, sign, [], sure=False) is not None:
+        if range_middles(cells, sign, [], sure=False) is not None:
             shown = f"cells such as {cells[0]!r}, which may be ranges or codes"
             return Doubt(shown, "the middle of each range", False)
         shown = cells.filter(cells.str.contains(EITHER).fill_null(False))[0]

@@ -10,12 +10,12 @@ class BadRows(DataError):
     """Some rows cannot be used: ``parts`` are words, and between them lists of rows, counted from 0."""
 
     def __init__(self, *parts):
-        super().__init__("".join(part if isinstance(part, str) else rows_named(part) for part in parts))
+        super().__init__("".join(part if isinstance(part, str) else name_rows(part) for part in parts))
         self.parts = parts
 
 
 @contextmanager
-def numbered(rows):
+def renumber_rows(rows):
     """Errors inside name rows as numbered in the whole table: row i of the part is ``rows[i]`` of the table."""
     try:
         yield
@@ -24,21 +24,21 @@ def numbered(rows):
         raise BadRows(*parts) from error.__cause__
 
 
-def listed(names, most=8):
+def quote(names, most=8):
     """Names in quotes, at most so many of them."""
     names = list(names)
     shown = ", ".join(repr(str(name)) for name in names[:most])
     return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown
 
 
-def meant(name, names):
+def suggest(name, names):
     """The end of a sentence: '; did you mean "x"?', or a full stop where no name is near."""
     lower = {str(other).lower(): str(other) for other in names}
     near = difflib.get_close_matches(str(name).lower(), list(lower), n=1, cutoff=0.6)
     return f"; did you mean {lower[near[0]]!r}?" if near else "."
 
 
-def rows_named(rows, most=5):
+def name_rows(rows, most=5):
     """'row 3' or 'rows 3, 8, … (12 in all)': counted from 1, the header aside."""
     rows = [int(row) + 1 for row in rows]
     if len(rows) == 1:

@@ -7,19 +7,17 @@ import numpy as np
 from mercer.exceptions import DataError
 from mercer.selection.kernels_search.objects import LOOKED_AT, text_kind
 from mercer.tabular.amounts import amounts_in, doubt_in
-from mercer.tabular.cells import BadRows, count, listed
+from mercer.tabular.cells import BadRows, count, quote
 from mercer.tabular.dates import ORDERS, dates_in, digits_as_dates, not_dates
 from mercer.tabular.durations import durations_in
-from mercer.tabular.numerals import DASHES, SIGNS, converted, is_number, sign_of, without_dashes
-from mercer.tabular.spelling import spelt, truths_in
-from mercer.tabular.units import numberlike, why_not
+from mercer.tabular.numerals import DASHES, SIGNS, is_number, parse_numbers, sign_of, without_dashes
+from mercer.tabular.spelling import truths_in, unify_spelling
+from mercer.tabular.units import numberlike, why_no_numbers
 from mercer.tabular.unread import unread_dates, unread_in
 
 ID_NAME = re.compile(r"(unnamed.*|index|row|rownames?|row_?(id|nr|number)|id|.*[_ .]id|nr|no|#)", re.IGNORECASE)
-FEW, MOSTLY = 10, 0.9  # least rows, and share of different values, of a column that numbers the rows
-TEXT_LEVELS, TEXT_SHARE = 30, 0.5  # more different texts than this, and than this share of the rows: not categories
-MOSTLY_SO, FEW_NUMBERS = 0.8, 20  # share of the cells, and different ones, of a text that is rather a column of numbers
-DAY = 86_400.0  # seconds
+TEXT_LEVELS = 30  # different texts, above which a column is no longer one of categories
+NUMERIC_SHARE = 0.8  # of the cells of a text that is rather a column of numbers, or of dates
 LARGEST = 1e150  # of numbers, whose squares must be numbers too
 GONE = "(missing)"
 OTHER = "(other)"
@@ -50,7 +48,7 @@ def kind_of(column):
     )
 
 
-def why_ignored(column, forced=False):
+def reason_to_ignore(column, forced=False):
     """Why a column says nothing, or None. ``forced``: the user wants it as a category or a number."""
     import polars as pl
 
@@ -65,16 +63,20 @@ def why_ignored(column, forced=False):
     if is_text(column):
         if distinct == n - missing and n - missing > 2:
             if missing:
-                return f"its {distinct} texts all differ ({_some(column)}), and {count(missing, 'row')} have none"
-            return f"every row has another text ({_some(column)}), as an identifier does"
-        if distinct > max(TEXT_LEVELS, TEXT_SHARE * (n - missing)):
-            return f"it is text with {distinct:,} different values ({_some(column)}) in {count(n - missing, 'row')}"
-    elif column.dtype.is_integer() and distinct >= max(FEW, MOSTLY * n) and ID_NAME.fullmatch(column.name):
+                return (
+                    f"its {distinct} texts all differ ({_shown_cells(column)}), and {count(missing, 'row')} have none"
+                )
+            return f"every row has another text ({_shown_cells(column)}), as an identifier does"
+        if distinct > max(TEXT_LEVELS, 0.5 * (n - missing)):
+            return (
+                f"it is text with {distinct:,} different values ({_shown_cells(column)}) in {count(n - missing, 'row')}"
+            )
+    elif column.dtype.is_integer() and distinct >= max(10, 0.9 * n) and ID_NAME.fullmatch(column.name):
         return "by its name and its values it numbers the rows"
     return None
 
 
-def _some(column):
+def _shown_cells(column):
     """Some cells of a column, for a message."""
     return ", ".join(repr(str(cell)[:30]) for cell in column.drop_nulls()[:2]) + ", …"
 
@@ -94,7 +96,7 @@ def as_floats(column, kind="number", origin=0.0, style=None):
         raise DataError(f"column {column.name!r} holds {_PLURAL[found]}; the model was fitted on {_PLURAL[kind]}.")
     if found == "date":
         micro = column.cast(pl.Datetime("us")).cast(pl.Int64)
-        return micro.cast(pl.Float64).fill_null(float("nan")).to_numpy() / (1e6 * DAY) - origin
+        return micro.cast(pl.Float64).fill_null(float("nan")).to_numpy() / 86_400e6 - origin
     if found == "time":
         nano = column.cast(pl.Duration("ns") if isinstance(column.dtype, pl.Duration) else pl.Time).cast(pl.Int64)
         return nano.cast(pl.Float64).fill_null(float("nan")).to_numpy() / (3600 * 1e9)
@@ -127,7 +129,7 @@ def _text_as(column, kind, style):
         if found is not None:
             return found
         bad, end = not_dates(column, style), f" ({ORDERS[style]}, as in the fit)" if style else ""
-        raise _wrong(column, f"{_PLURAL[kind]}{end}", bad or column.is_not_null().arg_true().to_list())
+        raise _cells_error(column, f"{_PLURAL[kind]}{end}", bad or column.is_not_null().arg_true().to_list())
     truths = truths_in(column, [], mixed=False) if kind == "boolean" else None
     if truths is not None:
         return truths
@@ -137,17 +139,17 @@ def _text_as(column, kind, style):
         found = amounts_in(column, sign, [], {column.name: style} if style else {}, sure=False)
         if found is not None:
             return found
-        raise _wrong(column, "numbers", bad)
+        raise _cells_error(column, "numbers", bad)
     if sign == ",":
         raise DataError(_another_sign(column.name, sign))
-    return converted(column, sign, [])
+    return parse_numbers(column, sign, [])
 
 
-def _wrong(column, what, bad):
+def _cells_error(column, what, bad):
     """The error for cells that are not what a column must hold."""
     cells = column.gather(bad).unique(maintain_order=True)
     has = "has" if len(bad) == 1 else "have"
-    return BadRows(f"column {column.name!r} must hold {what}, but ", bad, f" {has} {listed(cells, 4)}; correct it.")
+    return BadRows(f"column {column.name!r} must hold {what}, but ", bad, f" {has} {quote(cells, 4)}; correct it.")
 
 
 def _another_sign(name, sign):
@@ -167,11 +169,11 @@ def as_texts(column):
     if column.dtype == pl.Boolean:
         return [None if value is None else str(value).lower() for value in column.to_list()]
     if column.dtype.is_float():
-        return [None if value is None or value != value else _plain(value) for value in column.to_list()]
+        return [None if value is None or value != value else _integer_text(value) for value in column.to_list()]
     return [None if value is None else str(value) for value in column.to_list()]
 
 
-def _plain(value):
+def _integer_text(value):
     """3.0 is 3, as a category."""
     return str(int(value)) if value.is_integer() else repr(value)
 
@@ -188,7 +190,7 @@ def check_mixed(column, target=False):
 
     name, column = column.name, column.cast(pl.String)
     doubt = doubt_in(column)
-    if doubt is not None and (doubt.numbers or why_ignored(column) is not None):
+    if doubt is not None and (doubt.numbers or reason_to_ignore(column) is not None):
         if not doubt.reading:
             mend = "write them alike" if doubt.numbers else "make two columns of it"
             raise DataError(
@@ -203,20 +205,20 @@ def check_mixed(column, target=False):
     good = max((numberlike(column, sign) for sign in SIGNS), key=lambda cells: cells.sum())
     limits = column.str.to_lowercase().is_in(LIMIT_WORDS).fill_null(False)
     present, what = len(column) - column.null_count() - limits.sum(), "numbers"
-    many = column.drop_nulls().n_unique() > TEXT_LEVELS or why_ignored(column) is not None
+    many = column.drop_nulls().n_unique() > TEXT_LEVELS or reason_to_ignore(column) is not None
     unread = unread_in(column) if many else None
-    few = column.filter(good).n_unique() <= FEW_NUMBERS  # they may be categories, unless every row has another one
-    few = few and not present == column.drop_nulls().n_unique() > LEAST
-    if not present or good.sum() < MOSTLY_SO * present or few:
+    few = column.filter(good).n_unique() <= 20  # they may be categories, unless every row has another one
+    few = few and not present == column.drop_nulls().n_unique() > 3
+    if not present or good.sum() < NUMERIC_SHARE * present or few:
         what, good = "dates", dates_among(column)
-        if good is None or good.all() or good.sum() < MOSTLY_SO * present:
+        if good is None or good.all() or good.sum() < NUMERIC_SHARE * present:
             _refuse_unread(column, unread)
             return
     bad = (~good).fill_null(False).arg_true().to_list()
     if not bad:
         _refuse_unread(column, None)
         sign, plain = sign_of(column)
-        why = why_not(column, sign)
+        why = why_no_numbers(column, sign)
         if plain.all() and not all(is_number(column, other).all() for other in SIGNS):  # else they are codes
             raise DataError(_another_sign(name, sign))
         if why:
@@ -231,7 +233,7 @@ def check_mixed(column, target=False):
     raise BadRows(
         f"column {name!r} is {what} except for ",
         bad,
-        f": {listed(cells, 4)}. Correct these cells, or say {words} if they stand for nothing, {'or ' * target}{fates}"
+        f": {quote(cells, 4)}. Correct these cells, or say {words} if they stand for nothing, {'or ' * target}{fates}"
         + ("" if target else f"{name!r}."),
     )
 
@@ -242,7 +244,7 @@ def _refuse_unread(column, whole):
     if found is not None:
         what, cells = found
         raise DataError(
-            f"column {column.name!r} looks like {what} ({listed(cells, 2)}), in a form that is not known: write "
+            f"column {column.name!r} looks like {what} ({quote(cells, 2)}), in a form that is not known: write "
             f"them in another one, or say --categorical {column.name!r} for categories, or --ignore {column.name!r}."
         )
 
@@ -252,7 +254,7 @@ def dates_among(column):
     import polars as pl
 
     present = column.drop_nulls()
-    if present.str.contains(r"^\w{1,9}[-/. ]\w{1,9}[-/., ]").sum() < MOSTLY_SO * len(present):
+    if present.str.contains(r"^\w{1,9}[-/. ]\w{1,9}[-/., ]").sum() < NUMERIC_SHARE * len(present):
         return None
     bad = pl.Series(range(len(column))).is_in(not_dates(column))
     return pl.select(pl.when(column.is_not_null()).then(~bad)).to_series()
@@ -266,7 +268,7 @@ READ_AS = {
 }
 
 
-def read_as(column):
+def suggest_object_kernel(column):
     """(what a text looks like, the kernel that reads it), or None: molecules as SMILES, sequences."""
     import polars as pl
 
@@ -303,14 +305,11 @@ def as_frame(X):
     return pl.DataFrame({f"x{j + 1}": X[:, j] for j in range(X.shape[1])})
 
 
-LEAST = 3  # rows with which something can be left out and judged
-
-
-def usable_rows(frame, target, labels, notes, least=LEAST):
+def usable_rows(frame, target, labels, notes, least=3):
     """(rows, y): the rows whose target is there, and the targets as floats, or ``labels`` as texts."""
     column = frame[target]
     if labels:
-        texts = spelt(as_texts(column), target, notes)
+        texts = unify_spelling(as_texts(column), target, notes)
         present = np.array([text is not None for text in texts])
         y = np.array([text for text in texts if text is not None], dtype=str)
     else:
@@ -334,5 +333,5 @@ def usable_rows(frame, target, labels, notes, least=LEAST):
 def _refuse_labels(column):
     """DataError for a target that is text, where numbers are needed."""
     check_mixed(column, target=True)
-    shown = listed(column.drop_nulls().unique(maintain_order=True), 3)
+    shown = quote(column.drop_nulls().unique(maintain_order=True), 3)
     raise DataError(f"the target {column.name!r} is text ({shown}), and the model is one for numbers.")

@@ -53,7 +53,6 @@ TIDY = (  # what is written around a date or in another order: (pattern, what is
     (r"^'(\d)", "${1}"),
 )
 SERIAL = r"^[1-8]\d{4}(?:\.\d+)?$"  # days of a spreadsheet, from 1927 to 2146
-SERIAL_YEARS = 30  # that such a day may lie before or after the other dates of its column
 
 
 @cache
@@ -94,11 +93,11 @@ def dates_in(column, notes, styles):
     present = column.drop_nulls()
     if not len(present):
         return None
-    column = tidied(column)
+    column = strip_decorations(column)
     present = column.drop_nulls()
     for form, style, kind in _forms():
         if present.str.contains(form).all():
-            found = _whole(column, _parsed(column, kind, style))
+            found = _if_complete(column, _parse_form(column, kind, style))
             if found is not None:
                 return found
     first = present[0]
@@ -110,16 +109,16 @@ def dates_in(column, notes, styles):
     if len(slashed) and style is None:
         style = _order(column.name, slashed, notes if len(slashed) == len(present) else [])
     if len(slashed) == len(present):
-        found = _whole(column, _clocked(column, SLASHES, "dmy" if style == DAY_FIRST else "mdy"))
+        found = _if_complete(column, _parse_parts(column, SLASHES, "dmy" if style == DAY_FIRST else "mdy"))
         found = None if found is None else _as_days(found)
     else:
-        found = _mixed(column, style, notes)
+        found = _parse_by_cell(column, style, notes)
     if found is not None and len(slashed):
         styles[column.name] = style
     return found
 
 
-def tidied(column):
+def strip_decorations(column):
     """The column without what is written around its dates."""
     odd = column.str.contains(r"^'|^\d{8}T|[a-zA-Z\]]$|,\d+$|:\d{2} .*\d{4}$").fill_null(False)
     if not odd.any():
@@ -129,11 +128,11 @@ def tidied(column):
     return column
 
 
-def _mixed(column, style, notes):
+def _parse_by_cell(column, style, notes):
     """The column as dates of one or several forms, or None if a cell has none of them."""
     import polars as pl
 
-    found = [made for made in _each(column, style) if made.null_count() < len(column)]
+    found = [made for made in _parse_each_form(column, style) if made.null_count() < len(column)]
     if not found or pl.select(pl.coalesce(found)).to_series().null_count() > column.null_count():
         found = _with_serials(column, found, notes)
     if not found:
@@ -153,7 +152,7 @@ def _as_days(found):
     return found.cast(pl.Date) if (found.drop_nulls().dt.time() == time(0)).all() else found
 
 
-def _each(column, style):
+def _parse_each_form(column, style):
     """Dates and times of each form that leaves no doubt, null where a cell has another one."""
     import polars as pl
 
@@ -161,27 +160,27 @@ def _each(column, style):
     for form, made, kind in _forms():
         if kind != pl.Time:
             cells = pl.select(pl.when(rest.str.contains(form)).then(rest).alias(column.name)).to_series()
-            found = _parsed(cells, kind, made).cast(pl.Datetime("us"))
+            found = _parse_form(cells, kind, made).cast(pl.Datetime("us"))
             if found.null_count() < len(column):
                 rest = pl.select(pl.when(found.is_null()).then(rest).alias(column.name)).to_series()
             yield found
     if style is not None:
-        yield _clocked(rest, SLASHES, "dmy" if style == DAY_FIRST else "mdy")
+        yield _parse_parts(rest, SLASHES, "dmy" if style == DAY_FIRST else "mdy")
     if rest.null_count() == len(rest):
         return
-    yield _clocked(rest, DOTS, "dmy")
-    yield _clocked(rest, ISO, "ymd")
-    yield _clocked(rest, CJK, "ymd")
+    yield _parse_parts(rest, DOTS, "dmy")
+    yield _parse_parts(rest, ISO, "ymd")
+    yield _parse_parts(rest, CJK, "ymd")
     days = rest.str.replace(rf"^(?i:{WEEKDAY})[.,]* +", "")
     named = days.str.contains(rf"(?i)(?:^|[\d .,/-])(?:{MONTH})(?:[\d .,/-]|$)").fill_null(
         False
     )  # mar is Tuesday, and March
     words = pl.select(pl.when(named).then(days).otherwise(rest).alias(column.name)).to_series()
     for order, form in (*NAMED, *MONTHS, *QUARTERS, *WEEKS):
-        yield _clocked(words, f"(?i){form}", order)
+        yield _parse_parts(words, f"(?i){form}", order)
 
 
-def _clocked(column, form, order):
+def _parse_parts(column, form, order):
     """Dates by a pattern whose first groups are the parts of ``order``; behind are hours, minutes, seconds, am."""
     import polars as pl
 
@@ -227,8 +226,11 @@ def _day_of_week(year, week, day):
         return None
 
 
-def _with_serials(column, found, notes):
-    """The forms that were found, and the days of a spreadsheet where these are the rest; else nothing."""
+def _with_serials(column, found, notes, years=30):
+    """The forms that were found, and the days of a spreadsheet where these are the rest; else nothing.
+
+    Such a day may lie some years before or after the other dates of the column.
+    """
     import polars as pl
 
     rest = column.str.contains(SERIAL).fill_null(False)
@@ -237,7 +239,7 @@ def _with_serials(column, found, notes):
         return []
     micro = (column.str.extract(f"({SERIAL})").cast(pl.Float64) * 86_400e6).round().cast(pl.Int64)
     made = datetime(1899, 12, 30) + pl.Series(column.name, micro.cast(pl.Duration("us")))
-    room = timedelta(days=366 * SERIAL_YEARS)
+    room = timedelta(days=366 * years)
     if not made.is_between(dated.min() - room, dated.max() + room).fill_null(True).all():
         return []
     notes.append(
@@ -260,7 +262,7 @@ def _order(name, present, notes):
     return DAY_FIRST if first > 12 else MONTH_FIRST
 
 
-def _parsed(column, kind, style):
+def _parse_form(column, kind, style):
     """The dates; null where there is none, as 30 February."""
     import polars as pl
 
@@ -272,14 +274,14 @@ def _parsed(column, kind, style):
     return found.dt.replace_time_zone(None)
 
 
-def _whole(column, found):
+def _if_complete(column, found):
     """The dates, or None if one of them does not exist."""
     return found if found.null_count() == column.null_count() else None
 
 
 def not_dates(column, style=None):
     """Rows of a column of text that are no dates, in the form that most of its cells have."""
-    column = tidied(column)
+    column = strip_decorations(column)
     best = min((_any_of(column, order) for order in ([style] if style else ORDERS)), key=lambda made: made.null_count())
     return (best.is_null() & column.is_not_null()).arg_true().to_list()
 
@@ -288,16 +290,16 @@ def _any_of(column, style):
     """Dates, of whatever form a cell has, or hours of a clock."""
     import polars as pl
 
-    times = [_parsed(column, kind, form).cast(pl.Int64).cast(pl.Datetime("us")) for _, form, kind in _forms()
+    times = [_parse_form(column, kind, form).cast(pl.Int64).cast(pl.Datetime("us")) for _, form, kind in _forms()
              if kind == pl.Time]  # fmt: skip
-    return pl.select(pl.coalesce([*_each(column, style), *times])).to_series()
+    return pl.select(pl.coalesce([*_parse_each_form(column, style), *times])).to_series()
 
 
 DAY_NAME = re.compile(r"(?i).*(date|datum|day|tag|fecha|data|giorno|jour).*")
 DAYS_OF_DIGITS = 19000101, 21001231
 MONTHS_OF_DIGITS = 190001, 210012
 MONTH_DOT_YEAR = r"^(?:0?[1-9]|1[0-2])\.(?:19|20)\d{2}$"  # 01.2024, which is no number
-LEAST_MONTHS, YEARS = 6, 2  # different ones, in different years
+LEAST_MONTHS = 6  # different ones, in two years or more
 
 
 def digits_as_dates(column, least=5):
@@ -312,13 +314,13 @@ def digits_as_dates(column, least=5):
         if (months % 100).is_between(1, 12).all() and least and len(months) >= LEAST_MONTHS:
             years = (months // 100).n_unique()
             days = (column * 100 + 1).cast(pl.String).str.strptime(pl.Date, "%Y%m%d", strict=False)
-            return _whole(column, days) if years >= YEARS else None
+            return _if_complete(column, days) if years >= 2 else None
     if low < DAYS_OF_DIGITS[0] or high > DAYS_OF_DIGITS[1]:
         return None
     if column.n_unique() < least and not DAY_NAME.fullmatch(column.name):
         return None
     found = column.cast(pl.String).str.strptime(pl.Date, "%Y%m%d", strict=False)
-    return _whole(column, found)
+    return _if_complete(column, found)
 
 
 def months_with_points(column):
@@ -328,6 +330,6 @@ def months_with_points(column):
     cells = column.drop_nulls().unique()
     if len(cells) < LEAST_MONTHS or not cells.str.contains(MONTH_DOT_YEAR).all():
         return None
-    if cells.str.slice(-4).n_unique() < YEARS:
+    if cells.str.slice(-4).n_unique() < 2:
         return None
     return ("01." + column).str.strptime(pl.Date, "%d.%m.%Y", strict=False).alias(column.name)

@@ -17,7 +17,7 @@ def brief(text, letters=40):
     return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
 
 
-def filled(row):
+def count_filled(row):
     """Cells of a row that are not blank."""
     return sum(bool(cell.strip()) for cell in row)
 
@@ -75,7 +75,7 @@ SAMPLE, LINES = 1 << 16, 100  # characters and lines that the guess looks at
 def decode(data, name, notes):
     """The text of a file as UTF-8 bytes without a mark at its start, and lines that end with a line feed."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        data = _converted(data, "utf-16", name)
+        data = _reencode(data, "utf-16", name)
         notes.append(f"{name} is UTF-16.")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.isascii():
@@ -101,7 +101,7 @@ def _windows(data):
         return data.decode("latin-1")
 
 
-def _converted(data, encoding, name):
+def _reencode(data, encoding, name):
     try:
         return data.decode(encoding).encode()
     except UnicodeDecodeError:
@@ -204,7 +204,7 @@ def whole_rows(data, separator, name):
         raise DataError(f"{name} cannot be read as CSV: {error}; put cells with quotes in quotes.") from None
 
 
-def ragged(data, separator, width, name):
+def find_ragged_row(data, separator, width, name):
     """DataError with the line of the first row that has too many or too few cells; None if there is none."""
     for line, row in rows_of(data.decode("utf-8"), separator):
         if len(row) != width:

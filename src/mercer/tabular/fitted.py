@@ -9,14 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelEstimator
 from mercer.exceptions import DataError
-from mercer.tabular.cells import meant
+from mercer.tabular.cells import suggest
 from mercer.tabular.columns import as_frame, as_values, usable_rows
 from mercer.tabular.objects import check_readable
 from mercer.tabular.reads import GRAPH, STRING
-from mercer.tabular.spelling import matched
+from mercer.tabular.spelling import match_spellings
 from mercer.uncertainty import LeftOutErrors
-
-INVERSE_UP_TO = 5000  # rows of which the inverse is made for intervals
 
 
 class FittedTable(KernelEstimator):
@@ -148,11 +146,13 @@ class FittedTable(KernelEstimator):
         """
         check_is_fitted(self)
         if self.target_ not in frame.columns:
-            raise DataError(f"the table has no column {self.target_!r}, the target{meant(self.target_, frame.columns)}")
+            raise DataError(
+                f"the table has no column {self.target_!r}, the target{suggest(self.target_, frame.columns)}"
+            )
         said = [] if notes is None else notes
         rows, y = usable_rows(frame, self.target_, is_classifier(self.estimator_), said, least=1)
         if is_classifier(self.estimator_):
-            same = matched({*y.tolist()}, [*map(str, self.classes_)])
+            same = match_spellings({*y.tolist()}, [*map(str, self.classes_)])
             y = np.array([same.get(label, label) for label in y.tolist()], dtype=str)
         return rows, y
 
@@ -192,7 +192,7 @@ class FittedTable(KernelEstimator):
         if is_classifier(self.estimator_):
             raise DataError("a classifier has probabilities, not intervals; leave --interval away.")
         method = self.estimator_.interval_method
-        few = self.estimator_.linear and len(self.estimator_.points_) <= INVERSE_UP_TO
+        few = self.estimator_.linear and len(self.estimator_.points_) <= 5000  # whose inverse is made
         return "left-out" if self.left_out_ is not None or (method == "conformal" and not few) else method
 
     def calibrate(self, y, predicted, std=None, fold=None):

@@ -7,11 +7,9 @@ from mercer.exceptions import DataError
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search.columns import time_column
 from mercer.selection.kernels_search.periods import step_of
-from mercer.tabular.cells import listed
+from mercer.tabular.cells import quote
 
 DAY = 86_400_000_000  # microseconds
-SHORTEST = 28  # days of a month
-DIGITS = 6  # of a step
 
 
 def rows_ahead(model, count):
@@ -53,12 +51,14 @@ def rows_ahead(model, count):
     others = [column["name"] for column in recipe.used if column["name"] != place]
     if others:
         raise DataError(
-            f"a forecast knows what comes next in {place!r} alone, and the model also reads {listed(others)}: predict "
+            f"a forecast knows what comes next in {place!r} alone, and the model also reads {quote(others)}: predict "
             "a table of the rows to come, or leave these columns out of the fit."
         )
     values = np.sort(kept["origin"] + kept["centre"] + kept["scale"] * points[:, j])
     ahead = np.arange(1, count + 1)
-    return pl.DataFrame({place: _dates(values, ahead) if kept["kind"] == "date" else _numbers(values, ahead)})
+    return pl.DataFrame(
+        {place: _dates_ahead(values, ahead) if kept["kind"] == "date" else _numbers_ahead(values, ahead)}
+    )
 
 
 def series_along(recipe, table):
@@ -68,7 +68,7 @@ def series_along(recipe, table):
     return None if j is None else (recipe.feature_names_[j], bool(X[0, j] > X[-1, j]))
 
 
-def drawn(X, most, rng, ordered):
+def draw_rows(X, most, rng, ordered):
     """(rows, how): so many rows of X at random; where it may be ``ordered``, of a series its last ones."""
     j = time_column(X) if ordered and isinstance(X, np.ndarray) and X.ndim == 2 else None
     if j is None:
@@ -82,15 +82,15 @@ def forward_folds(n, folds, most=None):
     return TimeSeriesSplit(folds, test_size=size if most is None else min(size, most))
 
 
-def _numbers(values, ahead):
+def _numbers_ahead(values, ahead):
     """The numbers that follow: whole where all were, and without the digits that standardising has cost."""
     step = step_of(values)
     if np.abs(values - np.round(values)).max() < 1e-6:
         return np.int64(round(values[-1])) + round(step) * ahead
-    return np.round(values[-1] + step * ahead, DIGITS - int(np.floor(np.log10(step))))
+    return np.round(values[-1] + step * ahead, 6 - int(np.floor(np.log10(step))))
 
 
-def _dates(days, ahead):
+def _dates_ahead(days, ahead):
     """The dates that follow days since 1970, or the times where these are not whole days."""
     moments = np.round(days * DAY)
     if (moments % DAY).any():
@@ -99,7 +99,7 @@ def _dates(days, ahead):
     dates = np.round(days).astype(np.int64).astype("datetime64[D]")
     months, gaps = dates.astype("datetime64[M]"), np.diff(dates).astype(int)
     number, last = (dates - months).astype(int), ((months + 1).astype("datetime64[D]") - 1 == dates).all()
-    if gaps.min() < SHORTEST or not (last or (number == number[0]).all()):
+    if gaps.min() < 28 or not (last or (number == number[0]).all()):
         return dates[-1] + round(step_of(days)) * ahead
     later = months[-1] + int(np.median(np.diff(months).astype(int))) * ahead
     ends = (later + 1).astype("datetime64[D]") - 1

@@ -7,7 +7,7 @@ import zipfile
 from html.parser import HTMLParser
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import listed
+from mercer.tabular.cells import quote
 
 TABLES = (
     ".csv",
@@ -24,7 +24,6 @@ TABLES = (
     ".xlsm",
     ".gz",
 )
-LEAST = 2  # rows of a table on a page
 OFFICE = {  # what another archive is, by a name in it: (name, what it is, what to do)
     "content.xml": "a sheet of LibreOffice or OpenOffice; save it as .xlsx or CSV",
     "word/document.xml": "a Word document; copy its table to a spreadsheet, and save that as .xlsx or CSV",
@@ -42,7 +41,7 @@ def is_workbook(data):
         return b"xl/" in data
 
 
-def unpacked(data, name, notes):
+def unzip_table(data, name, notes):
     """(bytes, name) of the one table in a zip archive; DataError for several, none, or another kind of archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -63,7 +62,7 @@ def unpacked(data, name, notes):
     plain = [one for one in tables if not one.filename.rpartition("/")[2].lower().startswith(("readme", "license"))]
     tables = plain or tables
     if len(tables) != 1:
-        there = listed([one.filename for one in tables] or every, 5)
+        there = quote([one.filename for one in tables] or every, 5)
         what = "tables" if tables else "files, none of which is known to be a table"
         raise DataError(
             f"{name} is a zip archive of {len(tables) or len(every)} {what} ({there}); unpack it and give one."
@@ -96,7 +95,7 @@ def frame_of_json(data, name, notes):
         found = _lines(text, name)
     found = _records_of(found)
     if isinstance(found, dict):
-        lists = {key: value for key, value in found.items() if _records(value)}
+        lists = {key: value for key, value in found.items() if _is_list_of_records(value)}
         columns = found if found and all(isinstance(value, list) for value in found.values()) else None
         if len(lists) == 1:
             key, found = next(iter(lists.items()))
@@ -105,19 +104,19 @@ def frame_of_json(data, name, notes):
             found = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         else:
             found = [found]
-    if not _records(found):
+    if not _is_list_of_records(found):
         raise DataError(
             f"{name} is JSON, and no list of records; a table is [{{'x': 1, 'y': 2}}, …], or a record in each line."
         )
-    rows = [_flat(row) for row in found]
+    rows = [_flatten_record(row) for row in found]
     names = list(dict.fromkeys(key for row in rows for key in row))
-    return pl.DataFrame({key: _column([row.get(key) for row in rows]) for key in names})
+    return pl.DataFrame({key: _make_series([row.get(key) for row in rows]) for key in names})
 
 
 def _records_of(found):
     """Records of the other forms that programs write: rows below a row of names, columns or rows by their numbers."""
     if isinstance(found, dict):
-        if isinstance(found.get("columns"), list) and _rows(found.get("data")):
+        if isinstance(found.get("columns"), list) and _is_list_of_lists(found.get("data")):
             return [dict(zip(map(str, found["columns"]), row, strict=False)) for row in found["data"]]
         parts = list(found.values())
         if (
@@ -129,16 +128,20 @@ def _records_of(found):
                 return [{name: part[key] for name, part in found.items()} for key in parts[0]]
             if all(key.isdigit() for key in found):  # {number: record}
                 return parts
-    if _rows(found) and all(isinstance(name, str) for name in found[0]) and len({len(row) for row in found}) == 1:
+    if (
+        _is_list_of_lists(found)
+        and all(isinstance(name, str) for name in found[0])
+        and len({len(row) for row in found}) == 1
+    ):
         return [dict(zip(found[0], row, strict=True)) for row in found[1:]]
     return found
 
 
-def _rows(value):
+def _is_list_of_lists(value):
     return isinstance(value, list) and len(value) > 1 and all(isinstance(row, list) for row in value)
 
 
-def _records(value):
+def _is_list_of_records(value):
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
@@ -154,18 +157,18 @@ def _lines(text, name):
     return found
 
 
-def _flat(row, before=""):
+def _flatten_record(row, before=""):
     """A record without records in it: {"a": {"b": 1}} is {"a.b": 1}; lists stay texts."""
     found = {}
     for key, value in row.items():
         if isinstance(value, dict):
-            found |= _flat(value, f"{before}{key}.")
+            found |= _flatten_record(value, f"{before}{key}.")
         else:
             found[f"{before}{key}"] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
     return found
 
 
-def _column(values):
+def _make_series(values):
     """Values as numbers or truth values where all are, else as texts."""
     import polars as pl
 
@@ -184,7 +187,7 @@ def _column(values):
 # ------------------------------------------------------------------------------------------------------ HTML
 def is_html(data):
     """Whether a file is a page of HTML, whatever it is called."""
-    start = _decoded(data[:4096]).lstrip("\ufeff \t\r\n").lower()
+    start = _decode_page(data[:4096]).lstrip("\ufeff \t\r\n").lower()
     known = ("<!doctype html", "<html", "<table", "<meta", "<head", "<body", "<div")
     return start.startswith(known) or (start.startswith("<") and "<table" in start)
 
@@ -192,9 +195,9 @@ def is_html(data):
 def html_as_csv(data, name, notes):
     """The largest table of a page as CSV."""
     pages = _Tables()
-    pages.feed(_decoded(data))
+    pages.feed(_decode_page(data))
     pages.close()
-    tables = [table for table in pages.found if len(table) >= LEAST and max(map(len, table)) > 1]
+    tables = [table for table in pages.found if len(table) > 1 and max(map(len, table)) > 1]
     if not tables:
         raise DataError(f"{name} is a page of HTML without a table; save the table as CSV or .xlsx.")
     table = max(tables, key=lambda rows: sum(map(len, rows)))
@@ -206,7 +209,7 @@ def html_as_csv(data, name, notes):
     return out.getvalue().encode()
 
 
-def _decoded(data):
+def _decode_page(data):
     """The text of a page: UTF-8, UTF-16, or letters of Windows in the west."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
@@ -226,7 +229,7 @@ class _Tables(HTMLParser):
     @property
     def found(self):
         """The rows of texts of each table."""
-        return [[row for row in _spread(table) if any(row)] for table in self.every]
+        return [[row for row in _expand_spans(table) if any(row)] for table in self.every]
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
@@ -238,7 +241,7 @@ class _Tables(HTMLParser):
             self.open[-1].append([])
         elif tag in ("td", "th") and self.open and self.open[-1]:
             self._close_cell()
-            self.cell = ([], _span(given.get("colspan")), _span(given.get("rowspan")))
+            self.cell = ([], _parse_span(given.get("colspan")), _parse_span(given.get("rowspan")))
         elif tag == "br" and self.cell:
             self.cell[0].append(" ")
 
@@ -259,7 +262,7 @@ class _Tables(HTMLParser):
         self.cell = None
 
 
-def _spread(table):
+def _expand_spans(table):
     """Rows of texts, in which a cell over several columns or rows stands in all of them."""
     rows, below = [], {}  # {(row, column): text} of cells from above
     for i, cells in enumerate(table):
@@ -276,6 +279,6 @@ def _spread(table):
     return rows
 
 
-def _span(text):
+def _parse_span(text):
     """Columns or rows of a cell: 1 to 1000."""
     return min(max(int(text), 1), 1000) if text and text.isdigit() else 1

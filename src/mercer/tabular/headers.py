@@ -3,13 +3,13 @@
 import re
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import count, listed
-from mercer.tabular.dialect import NUMBER, TITLES, brief, filled
+from mercer.tabular.cells import count, quote
+from mercer.tabular.dialect import NUMBER, TITLES, brief, count_filled
 from mercer.tabular.totals import without_totals
 from mercer.tabular.units import KNOWN
 
 
-def titles(rows):
+def count_titles(rows):
     """How many of the first rows, pairs (last line, cells), stand above the header."""
     widths = [len(row) for _, row in rows]
     found, end = _few_cells(rows, widths), widths[len(widths) // 2 :]
@@ -21,7 +21,7 @@ def _few_cells(rows, widths):
     """How many rows, of a cell or two or behind a #, stand above the first that may be names."""
     width = max(set(widths), key=widths.count, default=0)
     for i, (_, row) in enumerate(rows[: TITLES + 1]):
-        few = filled(row) <= max(1, width / 2) and (len(row) < width or (filled(row) <= 1 and width > 2))
+        few = count_filled(row) <= max(1, width / 2) and (len(row) < width or (count_filled(row) <= 1 and width > 2))
         if width < 2 or not (few or row[0].lstrip().startswith("#")):
             before = rows[i - 1][1] if i else []
             if _are_names(row, width):
@@ -34,27 +34,26 @@ def _few_cells(rows, widths):
 
 def _are_names(row, width):
     """Whether a row of so many cells may be a header."""
-    return len(row) == width and filled(row) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in row)
-
-
-WHOLE = 0.9  # share of the rows from a header on that are as wide as it is
+    return len(row) == width and count_filled(row) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in row)
 
 
 def _preamble(rows, widths, width):
     """How many rows, of other widths than the table at the end, stand above it: what an instrument or a bank writes."""
     for i in range(1, min(TITLES, len(rows) - 1)):
         row, below = rows[i][1], [cells for _, cells in rows[i + 1 :]]
-        alike = sum(size == width for size in widths[i:]) >= WHOLE * len(widths[i:])
+        alike = sum(size == width for size in widths[i:]) >= 0.9 * len(widths[i:])
         if not (alike and widths[i + 1] == width > 1 and set(widths[:i]) != {width} and _are_names(row, width)):
             continue
-        if filled(row) >= width - 1 and any(NUMBER.fullmatch(cell.strip()) for cells in below[:3] for cell in cells):
+        if count_filled(row) >= width - 1 and any(
+            NUMBER.fullmatch(cell.strip()) for cells in below[:3] for cell in cells
+        ):
             return i
     return 0
 
 
 def without_titles(data, rows, name, skip, notes):
     """The bytes with empty lines for those above the header, so that lines keep their numbers."""
-    above = titles(rows) if skip is None else 0
+    above = count_titles(rows) if skip is None else 0
     lines = skip if skip is not None else rows[above - 1][0] if above else 0
     end = -1
     for _ in range(lines):
@@ -73,7 +72,7 @@ def without_titles(data, rows, name, skip, notes):
     return b"\n" * lines + rest
 
 
-LOOKED, MOSTLY = 60, 0.8  # rows below a header; share of their cells that are numbers, in a column of numbers
+LOOKED = 60  # rows below a header that tell what its columns hold
 
 
 IMPORTED = '{"ImportId"'  # what a survey tool writes below the questions
@@ -83,7 +82,7 @@ def header_of_two(rows, notes):
     """(names, lines below the first) of a header of several lines: groups, names, units; None where there is one."""
     if len(rows) < 4 or len(rows[0]) != len(rows[1]) or len(rows[0]) < 2:
         return None
-    if filled(rows[2]) and all(cell.startswith(IMPORTED) for cell in rows[2] if cell):
+    if count_filled(rows[2]) and all(cell.startswith(IMPORTED) for cell in rows[2] if cell):
         notes.append("two lines below the header, of questions and numbers of them, are left out.")
         return [" ".join(cell.split()) for cell in rows[0]], 2
     first, second = ([" ".join(cell.split()) for cell in row] for row in rows[:2])
@@ -91,7 +90,7 @@ def header_of_two(rows, notes):
     numeric = []
     for j in range(len(first)):
         cells = [row[j].strip() for row in body if row[j].strip()]
-        if len(cells) > 1 and sum(map(bool, map(NUMBER.fullmatch, cells))) >= MOSTLY * len(cells):
+        if len(cells) > 1 and sum(map(bool, map(NUMBER.fullmatch, cells))) >= 0.8 * len(cells):
             numeric.append(j)
     above = [second[j] for j in numeric if second[j]]
     words = above and all(re.search(r"[^\W\d_]", cell) and not NUMBER.fullmatch(cell) for cell in above)
@@ -104,13 +103,13 @@ def header_of_two(rows, notes):
     if not groups:
         if any(cell and NUMBER.fullmatch(cell) for cell in second) or is_units(second, None):
             return None  # units are told elsewhere
-        notes.append(f"the second line of the header ({listed([cell for cell in second if cell], 3)}) is left out.")
+        notes.append(f"the second line of the header ({quote([cell for cell in second if cell], 3)}) is left out.")
         return first, 1
     names, group = [], ""
     for one, two in zip(first, second, strict=True):
         group = one or (group if two else "")
         names.append(f"{group} {two}".strip() if group != two else two)
-    notes.append(f"the header has two lines, read together: {listed(names, 4)}.")
+    notes.append(f"the header has two lines, read together: {quote(names, 4)}.")
     return names, 1
 
 
@@ -170,7 +169,7 @@ def without_blank_columns(frame, notes):
     return frame
 
 
-def repaired(frame, notes):
+def repair_columns(frame, notes):
     """A frame of strings without the rows that are none of the table: each thing said."""
     import polars as pl
 
@@ -187,7 +186,7 @@ def repaired(frame, notes):
         notes.append("the line of dashes below the header is left out.")
         frame = frame[1:]
     if frame.height > 1 and is_units(frame.row(0), frame[1:6]):
-        shown = listed([cell for cell in frame.row(0) if cell][:4])
+        shown = quote([cell for cell in frame.row(0) if cell][:4])
         notes.append(f"the first row below the header holds units ({shown}) and is left out.")
         frame = frame[1:]
     return without_totals(frame, notes)

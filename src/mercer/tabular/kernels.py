@@ -10,13 +10,12 @@ from sklearn.utils import get_tags
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Matern32
 from mercer.kernels.visit import walk
-from mercer.tabular.reads import placed
+from mercer.tabular.reads import place_kernel
 
 SCALES = (0.35, 0.7, 1.4)  # times the default length scales: what a classifier chooses among
-NORMAL = 1.4826  # median |e| to standard deviation, for normal errors
 
 
-def automatic(estimator):
+def is_auto(estimator):
     """Whether the kernel is what a search over expressions finds."""
     return isinstance(estimator.kernel, str) and estimator.kernel == "auto"
 
@@ -26,17 +25,17 @@ def on_columns(estimator, recipe, n):
     kernel = estimator.kernel
     if kernel is None:
         latent = estimator.has_evidence  # which sees the amplitude
-        if not latent and estimator.learns_lengths and _each(recipe, n) == len(recipe.feature_names_):
+        if not latent and estimator.learns_lengths and _count_lengths(recipe, n) == len(recipe.feature_names_):
             return clone(estimator)  # its own is the same one, with a prior on the lengths
         # Lengths that a ridge regression chooses for another loss are to mean something at another λ.
         base = Matern32 if latent or estimator.learns_lengths else Gaussian
         kernel = 1.0 * default_kernel(recipe, n, base) if latent else default_kernel(recipe, n, base)
     elif isinstance(kernel, Kernel):
-        kernel = placed(kernel, recipe)
+        kernel = place_kernel(kernel, recipe)
     return clone(estimator).set_params(kernel=kernel)
 
 
-def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
+def choose_first(estimator, X, y, notes, own=True, optimize="all", listener=None):
     """The estimator with what its own criterion cannot choose: length scales, and what the noise sets.
 
     Gradients in the length scales exist for the squared loss and the evidence only. For the other losses they are what
@@ -54,11 +53,11 @@ def prepared(estimator, X, y, notes, own=True, optimize="all", listener=None):
     target = np.log1p(y) if get_tags(estimator).target_tags.positive_only else y
     budget = None if estimator.time_budget is None else estimator.time_budget / 2  # the other half is for the model
     options = {"optimize": optimize, "time_budget": budget, "memory": estimator.memory}
-    rule = "evidence" if automatic(estimator) else "loo"
+    rule = "evidence" if is_auto(estimator) else "loo"
     first = listen(KernelRidge(estimator.kernel, criterion=rule, **options), listener).fit(X, target)
-    sigma = NORMAL * float(np.median(np.abs(first.loo_residuals_))) or float(np.std(target)) or 1.0
+    sigma = 1.4826 * float(np.median(np.abs(first.loo_residuals_))) or float(np.std(target)) or 1.0
     if optimize == "all":
-        what = "kernel is the one" if automatic(estimator) else "length scales are those"
+        what = "kernel is the one" if is_auto(estimator) else "length scales are those"
         how = {"loo": "leave-one-out", "evidence": "the evidence"}[rule]
         notes.append(f"the {what} that ridge regression chooses by {how}.")
     lam = min(max(first.lam_, 1e-6), 1e6)
@@ -97,21 +96,17 @@ def listen(estimator, listener):
     return estimator
 
 
-ROWS_FOR_EACH = 5  # rows for each length scale; with fewer, one length scale serves all columns
-MOST_SCALES = 50
-
-
-def _sorts(recipe):
+def _category_blocks(recipe):
     """(indicators of each category, columns of numbers), as columns of X."""
     blocks = [place for place in recipe.blocks_.values() if len(place) > 2]
     used = {i for place in blocks for i in place}
     return blocks, [i for i in range(len(recipe.feature_names_)) if i not in used]
 
 
-def _each(recipe, n):
+def _count_lengths(recipe, n):
     """How many columns of numbers have a length scale of their own in n rows; 0 where one serves them all."""
-    blocks, plain = _sorts(recipe)
-    return len(plain) if 1 < len(plain) <= MOST_SCALES and n >= ROWS_FOR_EACH * (len(plain) + len(blocks)) else 0
+    blocks, plain = _category_blocks(recipe)
+    return len(plain) if 1 < len(plain) <= 50 and n >= 5 * (len(plain) + len(blocks)) else 0
 
 
 def default_kernel(recipe, n, base=Matern32):
@@ -140,11 +135,11 @@ def default_kernel(recipe, n, base=Matern32):
     >>> default_kernel(Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 5.0, 1.0]})), 100)
     Matern32([1.4142135623730951, 1.4142135623730951])
     """
-    blocks, plain = _sorts(recipe)
+    blocks, plain = _category_blocks(recipe)
     start = float(np.sqrt(max(1, len(plain) + len(blocks))))
     parts = []
     if plain:
-        kernel = base(np.full(len(plain), start) if _each(recipe, n) else start)
+        kernel = base(np.full(len(plain), start) if _count_lengths(recipe, n) else start)
         parts.append(kernel.on(plain) if blocks else kernel)
     alone = not plain and len(blocks) == 1
     parts += [Gaussian(start) if alone else Gaussian(start).on(place) for place in blocks]

@@ -19,11 +19,11 @@ from mercer import _machine
 from mercer.exceptions import DataError
 from mercer.gram.landmarks import drawn, row_hash
 from mercer.sources import as_source
-from mercer.tabular.cells import numbered
+from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import is_text, usable_rows
 from mercer.tabular.model import TableModel
 from mercer.tabular.pages import BATCH
-from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.sentinels import find_sentinels, mask_sentinels
 
 SAMPLE = 20_000  # rows that are drawn
 WORDS = 200  # categories of a column that are looked for beyond them
@@ -105,24 +105,24 @@ def survey(pages, categorical=(), tick=None, numeric=()):
         keep = np.flatnonzero(special | (marks <= limit))
         kept.append((start + keep, marks[keep], special[keep], frame[keep]))
         if sum(len(one[0]) for one in kept) > 3 * SAMPLE:
-            kept, limit = _trimmed(kept)
+            kept, limit = _keep_sample(kept)
         if tick is not None:
             tick(rows)
     if not rows:
         raise DataError(f"{pages.paths[0]} has columns ({', '.join(pages.names[:4])}) and no rows.")
-    index, _, _, frame = _trimmed(kept)[0][0]
+    index, _, _, frame = _keep_sample(kept)[0][0]
     notes, styles = [*pages.notes], {}
-    frame = pages.typed(frame, (), styles, notes)
+    frame = pages.infer_types(frame, (), styles, notes)
     if rows > len(index):
         notes.append(
             f"what the columns are, and their means and deviations, was learnt from {len(index):,} of {rows:,} rows: "
             "some drawn at random, and those with the least, the largest, the first missing and each new value."
         )
-    sentinels = found_in(frame, notes, numeric)
-    return Survey(rows, without(frame, sentinels).rechunk(), index, styles, notes, sentinels)
+    sentinels = find_sentinels(frame, notes, numeric)
+    return Survey(rows, mask_sentinels(frame, sentinels).rechunk(), index, styles, notes, sentinels)
 
 
-def _trimmed(kept):
+def _keep_sample(kept):
     """([one piece], limit): what is special, and of the others those of the smallest hash."""
     import polars as pl
 
@@ -182,15 +182,16 @@ class Converter:
     def of(self, batches):
         """Yield the same of some batches (number of the first row, data frame)."""
         for start, frame in batches:
-            with numbered(range(start, start + frame.height)), warnings.catch_warnings():
+            with renumber_rows(range(start, start + frame.height)), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a table does not differ from itself
-                frame = without(self.pages.typed(frame, self.text, self.found.styles), self.found.sentinels)
+                frame = self.pages.infer_types(frame, self.text, self.found.styles)
+                frame = mask_sentinels(frame, self.found.sentinels)
                 rows, y = usable_rows(frame, self.target, self.labels, [], least=0)
                 X = self.recipe.transform(frame if len(rows) == frame.height else frame[rows])
             yield start + rows, X, y
 
 
-def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, workers=None):
+def make_numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, workers=None):
     """The `Numbers` of a table, all rows of which are read a second time; by workers, if there are some.
 
     An array beyond a quarter of the memory lies in a file in the folder, in single precision. Of the rows so many are
@@ -204,16 +205,18 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, worker
         )
     aside = drawn(n, min(held, n // PART), SEEDS[1])
     shape = n - len(aside), len(converter.recipe.feature_names_)
-    single = _large(shape, memory)
+    single = _needs_file(shape, memory)
     if workers is not None:
         size = max(BATCH, -(-n // PARTS))
         spans = [(start, min(start + size, n)) for start in range(0, n, size)]
-        X, there, rest = workers.made(partial(_portion, converter, aside, np.float32 if single else np.float64), spans)
+        X, there, rest = workers.made(
+            partial(_convert_part, converter, aside, np.float32 if single else np.float64), spans
+        )
         y, *out = (np.concatenate([one[i] for one in rest]) for i in range(4))
         return Numbers(X, y, *out, n - len(y) - len(out[1]), there)
-    X = _file(shape, folder) if single else np.empty(shape)
+    X = _open_memmap(shape, folder) if single else np.empty(shape)
     y, out, at, seen = [], [], 0, 0
-    for (part, target), away in _apart(converter, aside):
+    for (part, target), away in _set_aside(converter, aside):
         X[at : at + len(part)] = part
         at, seen = at + len(part), seen + len(part) + len(away[1])
         y.append(target)
@@ -224,29 +227,29 @@ def numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, worker
     return Numbers(X[:at], np.concatenate(y), X_held, y_held, rows_held, n - seen)
 
 
-def _apart(batches, aside):
+def _set_aside(batches, aside):
     """Yield ((X, y) of the rows to fit, (X, y, numbers) of those held out) of each batch."""
     for rows, X, y in batches:
         away = np.isin(rows, aside, assume_unique=True)
         yield (X[~away], y[~away]), (X[away], y[away], rows[away])
 
 
-def _portion(converter, aside, dtype, start, stop):
+def _convert_part(converter, aside, dtype, start, stop):
     """(X, y of rows to fit; X, y and numbers of those held out) of the rows [start, stop): what a worker makes."""
     pages = converter.pages
     pages.check_there()
-    found = [(*kept, *away) for kept, away in _apart(converter.of(pages.between(start, stop)), aside)]
+    found = [(*kept, *away) for kept, away in _set_aside(converter.of(pages.between(start, stop)), aside)]
     X, *rest = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return X.astype(dtype, copy=False), *rest
 
 
-def _large(shape, memory):
+def _needs_file(shape, memory):
     """Whether an array is more than a share of the memory."""
     free = _machine.within(memory, 0.0).bytes
     return free is not None and 8.0 * shape[0] * shape[1] > ROOM * free
 
 
-def _file(shape, folder):
+def _open_memmap(shape, folder):
     """A file that is read as an array in single precision."""
     folder, need = tempfile.gettempdir() if folder is None else folder, 4.0 * shape[0] * shape[1]
     left = shutil.disk_usage(folder).free

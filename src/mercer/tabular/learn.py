@@ -8,9 +8,9 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from mercer.tabular.cells import count, listed, meant
+from mercer.tabular.cells import count, quote, suggest
 from mercer.tabular.columns import GONE, OTHER, as_floats, as_texts, is_text, kind_of
-from mercer.tabular.spelling import matched, said_of, spelt
+from mercer.tabular.spelling import describe_spellings, match_spellings, unify_spelling
 
 NUMERIC, CATEGORICAL = "numeric", "categorical"
 
@@ -25,7 +25,7 @@ def transformer_of(columns):
         return SimpleImputer(strategy="median", keep_empty_features=True)
 
     standard = Pipeline([("standard", StandardScaler()), ("fill", median())])
-    groups = grouped(columns)
+    groups = group_columns(columns)
     pairs, many = ([kept["levels"] for kept in groups[entry]] for entry in ("pairs", "levels"))
     code = OrdinalEncoder(categories=pairs, handle_unknown="use_encoded_value", unknown_value=np.nan)
     made = {
@@ -39,7 +39,7 @@ def transformer_of(columns):
     return ColumnTransformer(entries, sparse_threshold=0.0)
 
 
-def grouped(columns):
+def group_columns(columns):
     """{entry of the transformer: what is kept of the columns that it reads}."""
     numeric = [kept for kept in columns if kept["role"] == NUMERIC]
     sorts = [kept for kept in columns if kept["role"] == CATEGORICAL]
@@ -54,7 +54,7 @@ def grouped(columns):
 
 def places_of(columns, blocks):
     """Where the columns that the transformer returns stand in X."""
-    groups = grouped(columns)
+    groups = group_columns(columns)
     first = [blocks[kept["name"]][0] for entry in ("numbers", "truths") for kept in groups[entry]]
     marks = [blocks[kept["name"]][1] for kept in groups["missing"]]
     return first + marks + [i for entry in ("pairs", "levels") for kept in groups[entry] for i in blocks[kept["name"]]]
@@ -73,12 +73,12 @@ def plain_of(frame, columns, said, silent=()):
             values = as_floats(frame[kept["name"]], kept["kind"], kept["origin"], kept.get("style"))
             if kept.get("sentinels"):
                 values = np.where(np.isin(values, [value for value, _ in kept["sentinels"]]), np.nan, values)
-            words += of_numbers(values, kept) if "centre" in kept else []
+            words += check_numbers(values, kept) if "centre" in kept else []
             made.append(pl.Series(kept["name"], values))
     return pl.DataFrame(made)
 
 
-def fitted_on(plain, columns):
+def fit_transformer(plain, columns):
     """(transformer, what is kept of the columns): fitted on plain columns, of which some may have no value at all."""
     import polars as pl
 
@@ -98,7 +98,7 @@ def fitted_on(plain, columns):
     return transformer, [kept | found.get(kept["name"], {}) for kept in columns]
 
 
-def restored(columns):
+def restore_transformer(columns):
     """The fitted transformer, of what is kept of the columns alone."""
     import polars as pl
 
@@ -113,7 +113,7 @@ def restored(columns):
 
 def _learners(transformer, columns):
     """(what is kept, scaler or None, imputer, its number in them) of each column of numbers."""
-    parts, groups = transformer.named_transformers_, grouped(columns)
+    parts, groups = transformer.named_transformers_, group_columns(columns)
     for i, kept in enumerate(groups["numbers"]):
         yield kept, parts["numbers"]["standard"], parts["numbers"]["fill"], i
     for i, kept in enumerate(groups["truths"]):
@@ -125,25 +125,19 @@ def levels_in(column, kept, said):
     texts = [GONE if text is None else text for text in as_texts(column)]
     pooled = set(kept["pooled"])
     known = pooled.union(kept["levels"])
-    same = matched({*texts}, known)
+    same = match_spellings({*texts}, known)
     if same:
         counts = Counter(texts)
-        said.append(said_of(kept["name"], same, counts))
+        said.append(describe_spellings(kept["name"], same, counts))
         texts = [same.get(text, text) for text in texts]
     unseen = [text for text in texts if text not in known]
-    said += of_levels(sorted(set(unseen)), len(unseen), kept)
+    said += check_levels(sorted(set(unseen)), len(unseen), kept)
     if not pooled:
         return texts
     return [text if text in known and text not in pooled else OTHER for text in texts]
 
 
-ENOUGH = 10  # rows below which a shift of the whole column is not judged
-FAR = 5.0  # standard deviations between the new median and the mean of the fit
-RATIO = 20.0  # of the spreads
-BEYOND = 0.1  # of the range of the fit, on either side
-
-
-def of_numbers(values, kept):
+def check_numbers(values, kept):
     """Whether a column has missing values where the fit had none, looks like another unit, or goes beyond its range."""
     name, gone = kept["name"], np.isnan(values)
     said, values = [], values[~gone]
@@ -154,50 +148,50 @@ def of_numbers(values, kept):
         )
     if not len(values) or kept["kind"] == "boolean":
         return said
-    if len(values) >= ENOUGH:
+    if len(values) >= 10:  # of fewer, a shift of the whole column says little
         middle, sd = float(np.median(values)), kept["scale"]
-        if abs(middle - kept["centre"]) > FAR * sd or float(values.std()) > RATIO * sd:
+        if abs(middle - kept["centre"]) > 5 * sd or float(values.std()) > 20 * sd:
             days = " days" if kept["kind"] == "date" else ""
             said.append(
-                f"column {name!r} is on another scale than in the fit: median {shown(middle, kept)} (fit: mean "
-                f"{shown(kept['centre'], kept)}, sd {sd:.3g}{days}). Is it in another unit?"
+                f"column {name!r} is on another scale than in the fit: median {format_value(middle, kept)} (fit: mean "
+                f"{format_value(kept['centre'], kept)}, sd {sd:.3g}{days}). Is it in another unit?"
             )
             return said
-    room = BEYOND * (kept["high"] - kept["low"])
+    room = 0.1 * (kept["high"] - kept["low"])
     outside = int(((values < kept["low"] - room) | (values > kept["high"] + room)).sum())
     if outside:
         said.append(
             f"column {name!r}: {count(outside, 'row')} of {len(values):,} outside the range of the fit, "
-            f"{shown(kept['low'], kept)} to {shown(kept['high'], kept)}; predictions there are extrapolations."
+            f"{format_value(kept['low'], kept)} to {format_value(kept['high'], kept)}; predictions there extrapolate."
         )
     return said
 
 
-def shown(value, kept, digits=4):
+def format_value(value, kept, digits=4):
     """A value of a column in its own words: a date, or a number with so many digits."""
     if kept["kind"] == "date":
         return str(np.datetime64(int(np.floor(value + kept["origin"])), "D"))
     return f"{value:.{digits}g}"
 
 
-def of_levels(unseen, rows, kept):
+def check_levels(unseen, rows, kept):
     """Which categories are new, in how many rows, and what becomes of them."""
     if not unseen:
         return []
     fate = "they count as (other)." if kept["pooled"] else "they are equally far from all known ones."
     return [
         f"column {kept['name']!r}: {count(rows, 'row')} with categories that the fit has not seen "
-        f"({listed(unseen, 4)}); {fate}{_near(unseen, kept['levels'])}"
+        f"({quote(unseen, 4)}); {fate}{_near(unseen, kept['levels'])}"
     ]
 
 
 def _near(unseen, levels):
     """What the first new category may have been meant to be, as a sentence."""
-    end = meant(unseen[0], [level for level in levels if level not in (GONE, OTHER)])
+    end = suggest(unseen[0], [level for level in levels if level not in (GONE, OTHER)])
     return "" if end == "." else f" D{end.removeprefix('; d')}"
 
 
-def numbers_of(column, notes, style=None, sentinels=()):
+def describe_numbers(column, notes, style=None, sentinels=()):
     """What a column of numbers is; ``style`` is how its dates were written, ``sentinels`` stand for missing values."""
     name, kind = column.name, "number" if is_text(column) else kind_of(column)
     kept = {"name": name, "role": NUMERIC, "kind": kind, "origin": 0.0} | ({"style": style} if style else {})
@@ -213,9 +207,9 @@ def numbers_of(column, notes, style=None, sentinels=()):
     return kept | {"marked": missing > 0} | ({"sentinels": [*sentinels]} if sentinels else {})
 
 
-def categories_of(column, most, notes):
+def describe_categories(column, most, notes):
     """What a column of categories is: at most so many levels."""
-    name, texts = column.name, spelt(as_texts(column), column.name, notes)
+    name, texts = column.name, unify_spelling(as_texts(column), column.name, notes)
     missing = texts.count(None)
     found = OneHotEncoder(max_categories=most, handle_unknown="infrequent_if_exist")
     found.fit(np.array([[GONE if text is None else text] for text in texts], dtype=object))

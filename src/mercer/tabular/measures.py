@@ -17,7 +17,7 @@ SIGNED = {  # pairs of letters behind numbers, of which the second is a minus: d
 AMOUNT = r"^([+-]?\d[\d.,'’ \x{a0}\x{202f}]*)\s*({first}|{second})$"
 
 
-def measures_in(column, notes):
+def read_measures(column, notes):
     """The column as numbers, if all its cells are degrees and minutes, feet and inches, or fractions; else None."""
     import polars as pl
 
@@ -38,7 +38,7 @@ def measures_in(column, notes):
     if broken.any() and mixed and (broken | present.str.contains(WHOLE)).all():
         parts = column.str.extract_groups(FRACTION).struct.unnest()
         parts.columns = ["sign", "whole", "above", "below"]
-        whole, above, below = (_float(name) for name in ("whole", "above", "below"))
+        whole, above, below = (_part_as_float(name) for name in ("whole", "above", "below"))
         plain = column.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         made = parts.select(_sign() * (whole.fill_null(0.0) + above / below)).to_series()
         notes.append(
@@ -49,7 +49,7 @@ def measures_in(column, notes):
     return None
 
 
-def _float(name):
+def _part_as_float(name):
     """A part of a cell as a number."""
     import polars as pl
 
@@ -68,7 +68,11 @@ def _degrees(parts):
     import polars as pl
 
     parts.columns = ["sign", "degree", "minute", "second", "side"]
-    size = _float("degree") + _float("minute").fill_null(0.0) / 60 + _float("second").fill_null(0.0) / 3600
+    size = (
+        _part_as_float("degree")
+        + _part_as_float("minute").fill_null(0.0) / 60
+        + _part_as_float("second").fill_null(0.0) / 3600
+    )
     side = pl.when(pl.col("side").is_in(["S", "W"])).then(-1.0).otherwise(1.0)
     return parts.select(_sign() * side * size).to_series()
 
@@ -76,10 +80,10 @@ def _degrees(parts):
 def _feet(parts, size=12):
     """Feet, of twelve inches; or minutes, of sixty seconds."""
     parts.columns = ["feet", "inch"]
-    return parts.select(_float("feet") + _float("inch").fill_null(0.0) / size).to_series()
+    return parts.select(_part_as_float("feet") + _part_as_float("inch").fill_null(0.0) / size).to_series()
 
 
-def signed(column, notes, styles):
+def read_signs(column, notes, styles):
     """The cells with a plain sign for letters such as S and H of a bank, or None; ``styles`` knows it of the fit."""
     import polars as pl
 

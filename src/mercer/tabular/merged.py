@@ -6,12 +6,10 @@ from mercer.exceptions import DataError
 from mercer.tabular.cells import count
 
 DITTO = ('"', "''", "〃", "″", "”", "ditto", "dito", "idem", "id.", '-"-', '- " -', '—"—')  # the same as above
-LETTERS = 40  # of the longest such text
-GROUPS, EMPTY = 2, 0.5  # least groups, and share of empty cells
 UNEVEN = 0.5  # standard deviation of the sizes of groups, beside their mean; of cells lost by chance it is near 1
 
 
-def filled_down(frame, notes, names=(), target=None, settled=None):
+def fill_merged_cells(frame, notes, names=(), target=None, settled=None):
     """(frame of strings with such columns filled down, their names); ``names``: these, else those that look like it.
 
     A column looks like it if its first cell is there, no group is of one row, groups are of like sizes, no two that
@@ -77,15 +75,11 @@ def _unevenness(column, letters=True):
     """How unlike the groups are in size, of a column of groups whose first row alone has their name; None of others."""
     import polars as pl
 
-    if column.dtype != pl.String or column[0] is None or column.null_count() < EMPTY * len(column):
+    if column.dtype != pl.String or column[0] is None or column.null_count() < 0.5 * len(column):
         return None
     places = column.is_not_null().arg_true().to_numpy()
     texts = column.drop_nulls()
-    if (
-        len(places) < GROUPS
-        or texts.str.len_chars().max() > LETTERS
-        or not (texts.str.contains(r"\pL").all() or not letters)
-    ):
+    if len(places) < 2 or texts.str.len_chars().max() > 40 or not (texts.str.contains(r"\pL").all() or not letters):
         return None
     sizes = np.diff([*places, len(column)])
     again = (texts[1:] == texts[:-1]).any()

@@ -14,18 +14,16 @@ from mercer.kernels import Kernel
 from mercer.selection.judging import quietly
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.kernels_search.found import ENDED, in_columns
-from mercer.tabular.cells import listed, meant, numbered
+from mercer.tabular.cells import quote, renumber_rows, suggest
 from mercer.tabular.columns import as_frame, as_values, is_text, usable_rows
 from mercer.tabular.fitted import FittedTable
-from mercer.tabular.forecast import drawn
-from mercer.tabular.kernels import automatic, listen, on_columns, prepared
-from mercer.tabular.objects import check_readable, read_as_is
+from mercer.tabular.forecast import draw_rows
+from mercer.tabular.kernels import choose_first, is_auto, listen, on_columns
+from mercer.tabular.objects import check_readable, columns_read_as_is
 from mercer.tabular.recipe import Recipe
-from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.sentinels import find_sentinels, mask_sentinels
 from mercer.tabular.shapes import hint
 from mercer.uncertainty import LeftOutErrors
-
-CHOOSING = 0.6  # of the time of a classifier, where it chooses on some of the rows; the rest is for all of them
 
 
 class TableModel(FittedTable):
@@ -118,20 +116,20 @@ class TableModel(FittedTable):
         frame, target = self.table_of(X, y)
         notes: list = []
         if sentinels is None:
-            sentinels = found_in(frame, notes, () if self.recipe is None else self.recipe.numeric)
-            frame = without(frame, sentinels)
+            sentinels = find_sentinels(frame, notes, () if self.recipe is None else self.recipe.numeric)
+            frame = mask_sentinels(frame, sentinels)
         rows, y = usable_rows(frame, target, is_classifier(self.estimator), notes)
         rng, recipe = np.random.default_rng(self.random_state), Recipe() if self.recipe is None else clone(self.recipe)
         if self.fit_rows is not None and len(rows) > self.fit_rows:
-            with numbered(rows):
+            with renumber_rows(rows):
                 table = frame[rows].drop(target)
                 known = quietly(clone(recipe).fit(table, written=written, sentinels=sentinels).transform, table)
-            chosen, how = drawn(known, self.fit_rows, rng, not is_classifier(self.estimator))
+            chosen, how = draw_rows(known, self.fit_rows, rng, not is_classifier(self.estimator))
             notes.append(f"fitted on {self.fit_rows:,} of {len(rows):,} rows, {how}.")
             rows, y = rows[chosen], y[chosen]
         table = frame[rows].drop(target)
-        with numbered(rows), warnings.catch_warnings():
-            objects = read_as_is(self.estimator.kernel, recipe, table, target)
+        with renumber_rows(rows), warnings.catch_warnings():
+            objects = columns_read_as_is(self.estimator.kernel, recipe, table, target)
             recipe = recipe.fit(table, objects=objects, written=written, sentinels=sentinels)
             estimator = on_columns(self.estimator, recipe, len(y))
             warnings.simplefilter("ignore")  # a table does not differ from itself
@@ -142,10 +140,10 @@ class TableModel(FittedTable):
                 Z = Z[estimator.kernel.named_columns() if one else every]
                 check_readable(estimator.kernel if one else stand_in(Z), Z)
         with warnings.catch_warnings():
-            if automatic(estimator):
+            if is_auto(estimator):
                 warnings.filterwarnings("ignore", f".*{ENDED}")  # said below, by the names of the columns
             self.estimator_, self.selection_ = self._chosen(estimator, Z, y, rng, notes, listener)
-        chosen = automatic(estimator) and self.selection_ is not None and self.selection_.candidates
+        chosen = is_auto(estimator) and self.selection_ is not None and self.selection_.candidates
         if chosen and recipe.has_objects:
             self.selection_.warn()
         elif chosen:
@@ -171,7 +169,7 @@ class TableModel(FittedTable):
         if target not in frame.columns:
             shape = hint(frame, target)
             raise DataError(
-                f"there is no column {target!r}{meant(target, frame.columns)} The table has {listed(frame.columns)}."
+                f"there is no column {target!r}{suggest(target, frame.columns)} The table has {quote(frame.columns)}."
                 + (f" But {shape}" if shape else "")
             )
         return frame, target
@@ -211,15 +209,15 @@ class TableModel(FittedTable):
         """(fitted estimator, how it chose): with many rows the choice is made on some of them."""
         rows, how = np.arange(len(y)), ""
         if len(y) > self.search_rows:
-            rows, how = drawn(X, self.search_rows, rng, not is_classifier(estimator))
+            rows, how = draw_rows(X, self.search_rows, rng, not is_classifier(estimator))
         options = {"own": self.estimator.kernel is None, "optimize": self.optimize, "listener": listener}
-        estimator = prepared(estimator, X[rows], y[rows], notes, **options)
+        estimator = choose_first(estimator, X[rows], y[rows], notes, **options)
         if self.target_transform is not None:
             estimator = TransformedTarget(estimator, self.target_transform)
         clock, part = Clock(estimator.get_params().get("time_budget")), len(rows) < len(y) and is_classifier(estimator)
         first = clone(estimator)
         if part and clock.limited:
-            first.set_params(time_budget=CHOOSING * clock.left)
+            first.set_params(time_budget=0.6 * clock.left)  # the rest is for the fit to all rows
         first = listen(first, listener).fit(X[rows], y[rows])
         first.__dict__.pop("_skl_callbacks", None)  # they do not belong to the model
         if len(rows) == len(y):

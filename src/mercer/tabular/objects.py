@@ -8,24 +8,22 @@ import numpy as np
 from mercer.exceptions import DataError
 from mercer.kernels import AtomEnvironments, Graph, Kernel, Table
 from mercer.selection.kernels_search.objects import NO_ATOMS, SMILES, text_kind
-from mercer.tabular.cells import BadRows, count, listed, rows_named
-from mercer.tabular.columns import GONE, as_floats, as_texts, is_text, why_ignored
+from mercer.tabular.cells import BadRows, count, name_rows, quote
+from mercer.tabular.columns import GONE, as_floats, as_texts, is_text, reason_to_ignore
 from mercer.tabular.reads import CATEGORY, GRAPH, NUMBER, STRING, check_reads, objects_of
 
-MOST_BAD, HALF = 0.1, 0.5  # of the texts of a column of molecules, that may be none; from which on it is no such column
-MOST_KNOWN = 10_000  # categories that are remembered, to tell new ones
+MOST_BAD = 0.1  # of the texts of a column of molecules, that may be none
 MOST_NODES = 100_000  # of a graph in a cell
-TRIED = 20_000  # rows that are looked at one by one, for a message
 FORM = '{"edges": [[0, 1], [1, 2]], "labels": ["C", "C", "O"]}, with "edge_labels" and "nodes" (a number) if needed'
 
 
-def learnt(column, kind, notes):
+def describe_objects(column, kind, notes):
     """What is kept of a column that a kernel reads as it is."""
-    values, gone = _read(column, kind)
+    values, gone = _read_objects(column, kind)
     name = column.name
     bad = no_molecules(values) if kind == STRING else None
     if bad is not None and len(bad) <= MOST_BAD * len(values):
-        values, gone = _blanked(values, bad, name, notes), gone + len(bad)
+        values, gone = _blank_out(values, bad, name, notes), gone + len(bad)
     kept = {"name": name, "role": "object", "kind": kind, "missing": gone, "text": is_text(column)}
     if gone:
         fate = "the empty string" if kind == STRING else "a category of their own"
@@ -36,17 +34,17 @@ def learnt(column, kind, notes):
         return kept | {"shortest": min(lengths), "longest": max(lengths)} | known
     if kind == CATEGORY:
         found = sorted(set(values))
-        return kept | {"levels": found if len(found) <= MOST_KNOWN else None}
+        return kept | {"levels": found if len(found) <= 10_000 else None}  # remembered, to tell new ones
     return kept
 
 
 def values_of(column, kept, said):
     """The values of a column, as the kernel reads them: a list, or an array of numbers."""
-    values, gone = _read(column, kept["kind"])
+    values, gone = _read_objects(column, kept["kind"])
     name = kept["name"]
     bad = no_molecules(values, sure=True) if kept.get("molecules") else None
     if bad and len(bad) < len(values):  # where none can be read, an error names the rows
-        values = _blanked(values, bad, name, said)
+        values = _blank_out(values, bad, name, said)
     if gone and not kept["missing"] and kept["kind"] == STRING:
         said.append(f"column {name!r}: {count(gone, 'missing value')} read as the empty string; the fit had none.")
     if kept["kind"] == CATEGORY and kept["levels"] is not None:
@@ -55,7 +53,7 @@ def values_of(column, kept, said):
         if unseen:
             said.append(
                 f"column {name!r}: {count(len(unseen), 'row')} with categories that the fit has not seen "
-                f"({listed(sorted(set(unseen)), 4)}); they differ from all known ones."
+                f"({quote(sorted(set(unseen)), 4)}); they differ from all known ones."
             )
     return values
 
@@ -92,15 +90,15 @@ def _reads(kernel, texts):
     return True
 
 
-def _blanked(values, bad, name, notes):
+def _blank_out(values, bad, name, notes):
     """The texts without those that are no molecules, which is said."""
     what = "is no molecule" if len(bad) == 1 else "are no molecules"
-    cells = f"{count(len(bad), 'cell')} {listed([values[i] for i in bad], 3)}"
-    notes.append(f"column {name!r}: {cells} {what}, and read as missing ({rows_named(bad)}).")
+    cells = f"{count(len(bad), 'cell')} {quote([values[i] for i in bad], 3)}"
+    notes.append(f"column {name!r}: {cells} {what}, and read as missing ({name_rows(bad)}).")
     return ["" if i in set(bad) else value for i, value in enumerate(values)]
 
 
-def _read(column, kind):
+def _read_objects(column, kind):
     """(values, how many were missing) of a column; DataError where the kind has no value for a missing one."""
     if kind == CATEGORY:
         texts = as_texts(column)
@@ -128,23 +126,23 @@ def _read(column, kind):
     return (_graphs(texts, column.name) if kind == GRAPH else texts), len(gone)
 
 
-def read_as_is(kernel, recipe, table, target):
+def columns_read_as_is(kernel, recipe, table, target):
     """{column: kind} of what a kernel reads as it is; of "auto", of what a search can read."""
     if isinstance(kernel, str) and kernel == "auto":
-        return found_in(table, {*recipe.ignore, *recipe.categorical, *recipe.numeric})
+        return find_object_columns(table, {*recipe.ignore, *recipe.categorical, *recipe.numeric})
     if not isinstance(kernel, Kernel):
         return {}
     check_reads(kernel, table, target)
     return objects_of(kernel)
 
 
-def found_in(frame, settled=()):
+def find_object_columns(frame, settled=()):
     """{column: "string" or "graph"} of texts that a search over kernels reads: sequences, molecules, graphs as JSON.
 
     Only of columns that would say nothing as categories, whose every cell can be read, and that are not ``settled``.
     """
     texts = [frame[name] for name in frame.columns if name not in settled and is_text(frame[name])]
-    kinds = {column.name: _kind_in(column) for column in texts if why_ignored(column) is not None}
+    kinds = {column.name: _kind_in(column) for column in texts if reason_to_ignore(column) is not None}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
@@ -160,12 +158,12 @@ def _kind_in(column):
     if bad is None:
         kind = text_kind(cells)
         return STRING if kind and kind != "smiles" else None  # without RDKit nothing reads these
-    if len(bad) > HALF * len(cells):
+    if len(bad) > 0.5 * len(cells):
         return None
     if len(bad) > MOST_BAD * len(cells):
         odd = list(dict.fromkeys(cells[i] for i in bad))
         rows = [i for i, cell in enumerate(as_texts(column)) if cell in set(odd)]
-        end = f" cannot be read as such ({listed(odd, 3)}): correct them, or say --ignore {column.name!r}."
+        end = f" cannot be read as such ({quote(odd, 3)}): correct them, or say --ignore {column.name!r}."
         raise BadRows(f"column {column.name!r} holds molecules, and ", rows, end)
     return STRING
 
@@ -211,7 +209,7 @@ def check_readable(kernel, X):
         kernel.validate(X)
     except (TypeError, ValueError) as error:
         first, bad = None, []
-        for i in range(min(len(X), TRIED)):
+        for i in range(min(len(X), 20_000)):
             try:
                 kernel.validate(Table({name: X[name][i : i + 1] for name in X.columns}))
             except (TypeError, ValueError) as one:
@@ -222,10 +220,10 @@ def check_readable(kernel, X):
             before, after = (f"{before}, ", after) if known else ("", f" {first}")
             these = "this row" if len(bad) == 1 else "these rows"
             raise BadRows(before, bad, f":{after} Correct or leave out {these}.") from error
-        raise _said_of(str(error)) from error
+        raise _error_of_rows(str(error)) from error
 
 
-def _said_of(text):
+def _error_of_rows(text):
     """The error for what a kernel says of rows that are at fault together, such as one with and one without labels."""
     parts = re.split(r"\brow (\d+)", text.replace(" of X:", ":", 1))
     return BadRows(*([int(part)] if i % 2 else part for i, part in enumerate(parts)))

@@ -12,10 +12,10 @@ import platform
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect, headers
-from mercer.tabular.cells import listed
-from mercer.tabular.merged import filled_down
+from mercer.tabular.cells import quote
+from mercer.tabular.merged import fill_merged_cells
 from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, ZIP, text_table
-from mercer.tabular.types import decimal_of, typed
+from mercer.tabular.types import decimal_of, infer_types
 
 BATCH = 1 << 16  # rows of a batch
 HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
@@ -47,7 +47,7 @@ class Pages:
                 self.names = names
             other = [name for name in self.names if name not in names] + [n for n in names if n not in self.names]
             if other:
-                raise DataError(f"{self._called(one)} has other columns than the first part: {listed(other, 4)}.")
+                raise DataError(f"{self._called(one)} has other columns than the first part: {quote(other, 4)}.")
 
     def _learn_whole(self):
         """The cells of the one file, its decimal sign, and what was repaired."""
@@ -62,7 +62,7 @@ class Pages:
         self.sha256 = [hashlib.sha256(data).hexdigest()]
         name = os.path.basename(self.paths[0])
         table, self._found = text_table(data, name, self.header, self.separator, None, notes)
-        return filled_down(table, notes, target=self.target)[0]
+        return fill_merged_cells(table, notes, target=self.target)[0]
 
     def _learn_dialect(self, head):
         """Separator, names and decimal sign of CSV files from their first lines."""
@@ -95,7 +95,7 @@ class Pages:
         if said:
             raise DataError(
                 f"{' '.join(said)} So it would be of a smaller table; this one is read in batches, as it is. "
-                f"{_remedy(self.sizes)}"
+                f"{_describe_remedy(self.sizes)}"
             )
         return frame, separator
 
@@ -193,13 +193,13 @@ class Pages:
                     "path as this machine, as on a shared disk."
                 )
 
-    def typed(self, frame, text=(), styles=None, notes=None):
+    def infer_types(self, frame, text=(), styles=None, notes=None):
         """Return a batch with strings as the numbers, truth values and dates that they are, but for columns of text."""
         said = [] if notes is None else notes
-        return typed(frame, self.decimal or ".", self.missing, text, said, (), styles)
+        return infer_types(frame, self.decimal or ".", self.missing, text, said, (), styles)
 
 
-def readable(path):
+def is_readable_in_batches(path):
     """Whether a path is Parquet or plain CSV that can be read in batches: no gzip, UTF-16, Excel or standard input."""
     path = os.fspath(path)
     if path == "-":
@@ -228,7 +228,7 @@ def _lines(head):
     return head[: head.rfind(b"\n") + 1] or head
 
 
-def _remedy(sizes):
+def _describe_remedy(sizes):
     """What can be done about a file that is not plain: a table of one file may be read at once all the same."""
     if len(sizes) > 1:
         return "Mend the file."
@@ -247,7 +247,7 @@ def _ends_of(tail, names, separator, name):
     body = dialect.without_footnotes(body, separator, len(names), name, said)
     rows = [row for _, row in dialect.rows_of(body.decode("utf-8"), separator) if len(row) == len(names)]
     if rows:
-        headers.repaired(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
+        headers.repair_columns(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), said)
     return said
 
 

@@ -2,16 +2,14 @@
 
 from mercer.tabular.cells import count
 from mercer.tabular.numerals import is_number
-from mercer.tabular.units import as_numbers, digits
+from mercer.tabular.units import as_numbers, number_pattern
 
 WORDS = r"to|till|until|bis|à|a|al|hasta|até|tot|do|до|至|und|and|et|y|e|en|och|og|i"
 BEFORE = r"^(?i:between|from|von|zwischen|entre|de|da|tra|van|tussen|od|mellan|mellem)\s+"
 DASH = r"-|–|—|−|~|〜|\.\.\.?|…"
-BEYOND = 10.0  # times the other numbers of a column, that the middle of a range may be
-LEAST_RANGES = 2  # cells
 
 
-def middles(column, decimal, notes, sure=True):
+def range_middles(column, decimal, notes, sure=True):
     """The cells with the middle of each range, 11.7 for 10.7-12.7; None if there is none, or, where sure, any doubt.
 
     10-12 alone may be a code: ranges are sure where some have decimals, a unit or a word between their ends, or where
@@ -19,7 +17,7 @@ def middles(column, decimal, notes, sure=True):
     """
     import polars as pl
 
-    number = digits(decimal)
+    number = number_pattern(decimal)
     dashed, worded, apart = (
         rf"([+-]?{number})\s*(?:{DASH})\s*({number})",
         rf"([+-]?{number})\s*({WORDS})\s*([+-]?{number})",
@@ -39,9 +37,9 @@ def middles(column, decimal, notes, sure=True):
     if (low > high).any() or ends["low"].str.contains(r"^0\d").any() or ends["high"].str.contains(r"^0\d").any():
         return None
     lengths = [ends[name].drop_nulls().str.len_chars().unique().to_list() for name in ("low", "high")]
-    if found.sum() > LEAST_RANGES and len(lengths[0]) == len(lengths[1]) == 1 and lengths[0] != lengths[1]:
+    if found.sum() > 2 and len(lengths[0]) == len(lengths[1]) == 1 and lengths[0] != lengths[1]:
         return None  # three and four digits in all cells, as of telephones
-    if sure and found.sum() < LEAST_RANGES and column.filter(found).str.contains(r"\d\.\.\d").any():
+    if sure and found.sum() < 2 and column.filter(found).str.contains(r"\d\.\.\d").any():
         return None  # 12..5 is a slip of the keyboard
     middle = (low + high) / 2
     if sure and not _sure(column, parts, middle, found, decimal):
@@ -76,11 +74,7 @@ def _one_unit(column, number):
 
 def _sure(column, parts, middle, found, decimal):
     """Whether cells of two numbers with a dash between them are ranges, and no codes."""
-    if (
-        found.sum() < LEAST_RANGES
-        and len(column.drop_nulls()) > LEAST_RANGES * 2
-        and parts["word"].null_count() == len(parts)
-    ):
+    if found.sum() < 2 and len(column.drop_nulls()) > 4 and parts["word"].null_count() == len(parts):
         rest = column.filter(~found & column.is_not_null())
         if not is_number(rest, decimal).all():
             return False
@@ -88,7 +82,7 @@ def _sure(column, parts, middle, found, decimal):
     rest = rest.filter(is_number(rest, decimal).fill_null(False))
     if len(rest):
         plain, size = as_numbers(rest, decimal).abs(), middle.drop_nulls().abs()
-        return bool((size <= BEYOND * plain.max()).all() and (size >= plain.min() / BEYOND).all())
+        return bool((size <= 10 * plain.max()).all() and (size >= plain.min() / 10).all())
     marked = parts.filter(found).select("low", "high")
     point = any(marked[name].str.contains(decimal, literal=True).any() for name in ("low", "high"))
     worded = parts["word"].null_count() < len(parts)

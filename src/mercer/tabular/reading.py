@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 from mercer.exceptions import DataError
 from mercer.tabular import dialect, headers
-from mercer.tabular.cells import count, listed, meant
-from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, is_workbook, unpacked
-from mercer.tabular.merged import filled_down
-from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.cells import count, quote, suggest
+from mercer.tabular.formats import frame_of_json, html_as_csv, is_html, is_json, is_workbook, unzip_table
+from mercer.tabular.merged import fill_merged_cells
+from mercer.tabular.sentinels import find_sentinels, mask_sentinels
 from mercer.tabular.sheets import sheet_as_csv
-from mercer.tabular.types import decimal_of, typed
+from mercer.tabular.types import decimal_of, infer_types
 
 PARQUET, GZIP, ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
-ARCHIVES = 3  # inside each other, at most
 FOREIGN = {
     b"%PDF": "a PDF document; copy its table to a spreadsheet, and save that as .xlsx or CSV",
     b"<?xml": "an XML document; save it as .xlsx or CSV",
@@ -157,28 +156,28 @@ def read(
     Reading
         ``frame``, ``notes``, ``sha256``, ``written``, ``raw``, ``sentinels`` and ``filled``.
     """
-    data, name, notes, styles, filled = _bytes(source), _name(source), [], dict(written or {}), ()
+    data, name, notes, styles, filled = _read_bytes(source), _name_of(source), [], dict(written or {}), ()
     sha256 = hashlib.sha256(data).hexdigest()
-    data, name = _unpacked(data, name, notes)
+    data, name = _unpack(data, name, notes)
     _refuse_foreign(data, name)
     if data[:4] == PARQUET or is_json(data):
         before = _parquet(data, name) if data[:4] == PARQUET else frame_of_json(data, name, notes)
         decimal = "."
-        frame = typed(before, decimal, missing, text, notes, strings, styles)
-        _say_typed(before, frame, notes)
+        frame = infer_types(before, decimal, missing, text, notes, strings, styles)
+        _note_types(before, frame, notes)
     else:
         if data[:4] == ZIP:
             data, separator, decimal = sheet_as_csv(data, name, sheet, notes, target), ",", "."
         elif is_html(data):
             data, separator = html_as_csv(data, name, notes), ","
         before, separator = text_table(data, name, header, separator, skip_lines, notes)
-        before, filled = filled_down(before, notes, fill_down, target, settled)
+        before, filled = fill_merged_cells(before, notes, fill_down, target, settled)
         decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
-        frame = typed(before, decimal, missing, text, notes, strings, styles)
+        frame = infer_types(before, decimal, missing, text, notes, strings, styles)
     styles = {name: style for name, style in styles.items() if name in frame.columns and isinstance(style, str)}
-    sentinels = found_in(frame, notes, numeric) if sentinels is None else sentinels
+    sentinels = find_sentinels(frame, notes, numeric) if sentinels is None else sentinels
     kept = before.select(column for column in raw if column in before.columns)
-    return Reading(without(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
+    return Reading(mask_sentinels(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
 
 
 def _refuse_foreign(data, name):
@@ -190,22 +189,22 @@ def _refuse_foreign(data, name):
         raise DataError(f"{name} is {what}. Tables are read from CSV, Parquet and .xlsx.")
 
 
-def _unpacked(data, name, notes):
+def _unpack(data, name, notes):
     """(bytes, name) of a file, or of the one in an archive; an Excel file stays one."""
-    for _ in range(ARCHIVES):
+    for _ in range(3):  # archives inside each other
         if data[:2] == GZIP:
             try:
                 data = gzip.decompress(data)
             except (OSError, EOFError, zlib.error) as error:
                 raise DataError(f"{name} cannot be unpacked: {error}.") from None
         elif data[:4] == ZIP and not is_workbook(data):
-            data, name = unpacked(data, name, notes)
+            data, name = unzip_table(data, name, notes)
         else:
             return data, name
     raise DataError(f"{name} is an archive in an archive; unpack it.")
 
 
-def _say_typed(before, frame, notes):
+def _note_types(before, frame, notes):
     """Note the columns of a Parquet file that were text, and are read as something else."""
     import polars as pl
 
@@ -213,16 +212,16 @@ def _say_typed(before, frame, notes):
     if changed:
         notes.append(
             f"{count(len(changed), 'column')} of text hold nothing but numbers, truth values, dates or times, and "
-            f"{'is' if len(changed) == 1 else 'are'} read as such: {listed(changed)}."
+            f"{'is' if len(changed) == 1 else 'are'} read as such: {quote(changed)}."
         )
 
 
-def _name(source):
+def _name_of(source):
     """What messages call the file."""
     return "standard input" if str(source) == "-" else Path(source).name
 
 
-def _bytes(source):
+def _read_bytes(source):
     """All bytes of a file or of standard input."""
     if str(source) == "-":
         return sys.stdin.buffer.read()
@@ -238,7 +237,7 @@ def no_file(path):
     """The error for a file that is not there, with the name beside it that may have been meant."""
     path = Path(path)
     near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    return FileNotFoundError(f"there is no file {path}{meant(path.name, near)}")
+    return FileNotFoundError(f"there is no file {path}{suggest(path.name, near)}")
 
 
 def _parquet(data, name):
@@ -251,7 +250,7 @@ def _parquet(data, name):
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name} is a Parquet file that cannot be read: {first}") from None
     if not frame.height:
-        raise DataError(f"{name} has columns ({listed(frame.columns, 4)}) and no rows.")
+        raise DataError(f"{name} has columns ({quote(frame.columns, 4)}) and no rows.")
     return frame
 
 
@@ -287,20 +286,20 @@ def text_table(data, name, header, separator, skip, notes, about_columns=None):
         names = headers.header_of(first, name, about_columns)
     else:
         names = [f"column_{i}" for i in range(1, len(first) + 1)]
-    frame = _cells(data, name, header, separator, names)
+    frame = _read_cells(data, name, header, separator, names)
     frame = frame[two[1] :] if two is not None else frame
     if not frame.height:
-        raise DataError(f"{name} has a header ({listed(names, 4)}) and no rows.")
+        raise DataError(f"{name} has a header ({quote(names, 4)}) and no rows.")
     if frame[names[-1]].null_count():  # rows that are too short end in missing values
-        found = dialect.ragged(data, separator, len(names), name)
+        found = dialect.find_ragged_row(data, separator, len(names), name)
         if found:
             raise found
     frame = headers.without_blank_columns(frame, about_columns)
     notes += about_columns
-    return headers.repaired(frame, notes), separator
+    return headers.repair_columns(frame, notes), separator
 
 
-def _cells(data, name, header, separator, names):
+def _read_cells(data, name, header, separator, names):
     """The cells as strings: by polars, or row by row where quotes or blank lines are too much for it."""
     import polars as pl
 
@@ -314,7 +313,7 @@ def _cells(data, name, header, separator, names):
     except (pl.exceptions.PolarsError, OSError, ValueError):
         frame = None
     if frame is None or frame.width != len(names):
-        found = dialect.ragged(data, separator, len(names), name)
+        found = dialect.find_ragged_row(data, separator, len(names), name)
         if found:
             raise found
         rows = dialect.whole_rows(data, separator, name)[bool(header) :]

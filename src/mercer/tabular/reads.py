@@ -2,7 +2,7 @@
 
 from mercer.exceptions import DataError
 from mercer.kernels.visit import chosen_names, readers
-from mercer.tabular.cells import listed, meant
+from mercer.tabular.cells import quote, suggest
 from mercer.tabular.columns import is_text
 
 STRING, CATEGORY, NUMBER, GRAPH = "string", "category", "number", "graph"
@@ -43,13 +43,13 @@ def objects_of(kernel):
         kinds = {_kind(leaf) for leaf in readers(part)}
         if None in kinds:
             raise DataError(
-                f"{part!r} mixes kernels on vectors and on objects on the columns {listed(names)}; give each its own "
+                f"{part!r} mixes kernels on vectors and on objects on the columns {quote(names)}; give each its own "
                 "columns: Gaussian().on('age') + Spectrum(3).on('sequence')."
             )
         kind = min(kinds, key=STRONGER.index)
         if len(names) > 1 and kind in (STRING, GRAPH):
             first, second = (f"{part!r}.on({name!r})" for name in names[:2])
-            raise DataError(f"{part!r} reads one column, not {listed(names)}; write {first} + {second}.")
+            raise DataError(f"{part!r} reads one column, not {quote(names)}; write {first} + {second}.")
         for name in names:
             both = {kind, found.get(name, kind)}
             if GRAPH in both and len(both) > 1:
@@ -77,7 +77,7 @@ def check_column(name, names, target=None):
         raise DataError(f"the kernel reads column {name!r}, which is the target.")
     if name not in names:
         raise DataError(
-            f"the kernel reads column {name!r}, which is not there{meant(name, names)} There are {listed(names)}."
+            f"the kernel reads column {name!r}, which is not there{suggest(name, names)} There are {quote(names)}."
         )
 
 
@@ -112,7 +112,7 @@ def _kind(leaf):
 
 
 # ------------------------------------------------------------------------------------------ on the columns of a recipe
-def placed(kernel, recipe):
+def place_kernel(kernel, recipe):
     """The kernel with columns of the table, ``.on("age")``, as columns of X: by number, or by name in a `Table`.
 
     Parameters
@@ -129,25 +129,25 @@ def placed(kernel, recipe):
     --------
     >>> import polars as pl
     >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.tabular import Recipe, placed
+    >>> from mercer.tabular import Recipe, place_kernel
     >>> recipe = Recipe().fit(pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]}))
-    >>> placed(Gaussian().on("a") + Linear().on(["b", "a"]), recipe)
+    >>> place_kernel(Gaussian().on("a") + Linear().on(["b", "a"]), recipe)
     Gaussian(1.0).on([0]) + Linear().on([1, 0])
     """
-    return _placed(kernel, recipe, None)
+    return _place_part(kernel, recipe, None)
 
 
-def _placed(kernel, recipe, scope):
+def _place_part(kernel, recipe, scope):
     """A part of the kernel; ``scope`` has the names that were given around it, None where there were none."""
     names = chosen_names(kernel)
     if names:
         outside = [name for name in names if scope is not None and name not in scope]
         if outside:
-            raise DataError(f"{kernel!r} reads column {outside[0]!r} out of {listed(scope)} alone.")
-        return _placed(kernel.kernel, recipe, names)
+            raise DataError(f"{kernel!r} reads column {outside[0]!r} out of {quote(scope)} alone.")
+        return _place_part(kernel.kernel, recipe, names)
     if not kernel.named_columns():
-        return _everywhere(kernel, recipe) if scope is None else kernel.on(_places(kernel, scope, recipe))
-    return kernel.with_parts(lambda part: _placed(part, recipe, scope))
+        return _everywhere(kernel, recipe) if scope is None else kernel.on(_columns_of_names(kernel, scope, recipe))
+    return kernel.with_parts(lambda part: _place_part(part, recipe, scope))
 
 
 def _everywhere(kernel, recipe):
@@ -164,16 +164,16 @@ def _everywhere(kernel, recipe):
     return _say_how(next(readers(kernel)), list(recipe.object_names))
 
 
-def _places(kernel, names, recipe):
+def _columns_of_names(kernel, names, recipe):
     """The columns of X that a kernel on columns of the table reads: numbers, or names in a table."""
     if recipe.has_objects and kernel.domain == "objects":
         places = [recipe.object_names[name] for name in names]
         return places[0] if len(places) == 1 else places
-    places = [i for name in names for i in _place(name, recipe)]
+    places = [i for name in names for i in _columns_from(name, recipe)]
     return [recipe.feature_names_[i] for i in places] if recipe.has_objects else places
 
 
-def _place(name, recipe):
+def _columns_from(name, recipe):
     """The numbers of the columns of X that came from a column of the table."""
     if name in recipe.blocks_:
         return recipe.blocks_[name]

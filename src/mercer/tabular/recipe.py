@@ -11,12 +11,20 @@ from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.exceptions import DataError, DataWarning
 from mercer.kernels import Table
-from mercer.tabular.cells import listed, meant
-from mercer.tabular.columns import as_frame, check_mixed, is_text, read_as, why_ignored
-from mercer.tabular.learn import categories_of, features_of, fitted_on, numbers_of, places_of, plain_of, restored
-from mercer.tabular.objects import learnt, values_of
+from mercer.tabular.cells import quote, suggest
+from mercer.tabular.columns import as_frame, check_mixed, is_text, reason_to_ignore, suggest_object_kernel
+from mercer.tabular.learn import (
+    describe_categories,
+    describe_numbers,
+    features_of,
+    fit_transformer,
+    places_of,
+    plain_of,
+    restore_transformer,
+)
+from mercer.tabular.objects import describe_objects, values_of
 from mercer.tabular.reads import CATEGORY, NUMBER, STRING, check_column
-from mercer.tabular.sentinels import found_in, without
+from mercer.tabular.sentinels import find_sentinels, mask_sentinels
 
 
 class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
@@ -134,25 +142,25 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
             for name in getattr(self, given):
                 if name not in frame.columns:
                     raise DataError(
-                        f"{given}: there is no column {name!r}{meant(name, names)} There are {listed(names)}."
+                        f"{given}: there is no column {name!r}{suggest(name, names)} There are {quote(names)}."
                     )
         objects = {} if objects is None else objects
         written = {name: style for name, style in (written or {}).items() if isinstance(style, str)}
         for name in objects:
             check_column(name, [name for name in names if name not in self.ignore])
         columns, kept, ignored, notes = [], [], {}, []
-        sentinels = found_in(frame, notes, self.numeric) if sentinels is None else sentinels
-        frame = without(frame, sentinels)
+        sentinels = find_sentinels(frame, notes, self.numeric) if sentinels is None else sentinels
+        frame = mask_sentinels(frame, sentinels)
         for name in names:
             kind = objects.get(name)
             if kind is not None:
-                kept.append(learnt(frame[name], kind, notes))
+                kept.append(describe_objects(frame[name], kind, notes))
             why = "as asked" if name in self.ignore else self._why_ignored(frame[name], kind)
             if not why:
                 if self._is_categorical(frame[name], kind):
-                    columns.append(categories_of(frame[name], self.most_levels, notes))
+                    columns.append(describe_categories(frame[name], self.most_levels, notes))
                 else:
-                    columns.append(numbers_of(frame[name], notes, written.get(name), sentinels.get(name)))
+                    columns.append(describe_numbers(frame[name], notes, written.get(name), sentinels.get(name)))
             elif kind is None:
                 ignored[name] = why
             else:
@@ -173,7 +181,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         """Fit the transformer of some columns."""
         self.columns_, self.transformer_ = columns, None
         if columns:
-            self.transformer_, self.columns_ = fitted_on(plain_of(frame, columns, []), columns)
+            self.transformer_, self.columns_ = fit_transformer(plain_of(frame, columns, []), columns)
 
     def transform(self, X):
         """X of a table with the columns of the fit, in any order; others are ignored.
@@ -296,7 +304,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     def _restore(self, state):
         super()._restore(state)
         if "columns_" in state:
-            self.transformer_ = restored(self.columns_) if self.columns_ else None
+            self.transformer_ = restore_transformer(self.columns_) if self.columns_ else None
 
     @classmethod
     def migrate(cls, version, state):
@@ -311,7 +319,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     def _offers(self, frame, objects):
         """A sentence for each column of text that a kernel could read as it is."""
         texts = [name for name in frame.columns if is_text(frame[name]) and name not in {*objects, *self.ignore}]
-        found = {name: read_as(frame[name]) for name in texts}
+        found = {name: suggest_object_kernel(frame[name]) for name in texts}
         return [
             f"column {name!r} looks like {what[0]}: --kernel '{what[1]}' reads it."
             for name, what in found.items()
@@ -321,11 +329,11 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     def _why_ignored(self, column, kind=None):
         """Why a column is left out, or None; text that is mostly numbers is refused, unless a kernel reads it."""
         if kind is not None and kind not in (CATEGORY, NUMBER):
-            return why_ignored(column) if kind == STRING else "it holds graphs"
+            return reason_to_ignore(column) if kind == STRING else "it holds graphs"
         forced = column.name in self.categorical or column.name in self.numeric
         if is_text(column) and not forced and kind is None:
             check_mixed(column)
-        return why_ignored(column, forced)
+        return reason_to_ignore(column, forced)
 
     def _is_categorical(self, column, kind=None):
         """Whether a column is one of categories."""
@@ -338,7 +346,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         used = [column["name"] for column in self.used]
         missing = [name for name in used if name not in frame.columns]
         if missing:
-            end = meant(missing[0], [name for name in frame.columns if name not in used])
+            end = suggest(missing[0], [name for name in frame.columns if name not in used])
             raise DataError(
-                f"the table has no column {listed(missing)}, which the model needs{end} It has {listed(frame.columns)}."
+                f"the table has no column {quote(missing)}, which the model needs{end} It has {quote(frame.columns)}."
             )

@@ -7,9 +7,6 @@ from mercer.tabular.cells import count
 
 USUAL = tuple(sign * size for size in (99.0, 99.9, 999.0, 999.9, 999.99, 9999.0, 9999.99, 99999.0, 999999.0, 32768.0)
               for sign in (-1.0, 1.0))  # fmt: skip
-FEW_VALUES, MOST = 3, 0.6  # other values there must be; share of the cells that may stand for nothing
-FAR, VERY_FAR, NEAR = 1.0, 5.0, 0.3  # distances from the other cells, in units of their range
-TWICE, THRICE = 2, 3  # cells of exactly this value
 
 
 def sentinels_in(column):
@@ -27,27 +24,31 @@ def sentinels_in(column):
     taken, doubtful = [], []
     for i in sorted(places, key=lambda i: -abs(values[i])):  # the farthest first: -9999 before -999
         rest = np.delete(values, [*taken, i])
-        if len(rest) < FEW_VALUES or cells[[*taken, i]].sum() > MOST * cells.sum():
+        if len(rest) < 3 or cells[[*taken, i]].sum() > 0.6 * cells.sum():
             continue
-        verdict = _judged(values[i], cells[i], rest)
+        verdict = _stands_for_missing(values[i], cells[i], rest)
         if verdict is not None:
             (taken if verdict else doubtful).append(i)
     return [[[float(values[i]), int(cells[i])] for i in sorted(some)] for some in (taken, doubtful)]
 
 
-def _judged(value, cells, rest):
-    """True for a value that stands for a missing one, False for a doubt, None for a number like the others."""
+def _stands_for_missing(value, cells, rest, near=0.3, far=1.0, very_far=5.0):
+    """True for a value that stands for a missing one, False for a doubt, None for a number like the others.
+
+    near, far and very far are distances from the other cells, in units of their range.
+    """
     low, high = rest.min(), rest.max()
     beyond = low - value if value < low else value - high
-    far = beyond / (high - low)
+    distance = beyond / (high - low)
     if value < 0 <= low:  # of what is never negative
-        return True if cells >= TWICE or far >= FAR else False
-    if far >= FAR:
-        return bool(cells >= (TWICE if value < 0 or far >= VERY_FAR else THRICE) or (value < 0 and far >= VERY_FAR))
-    return False if far >= NEAR and cells >= THRICE else None
+        return bool(cells >= 2 or distance >= far)
+    if distance >= far:
+        plain = value < 0 or distance >= very_far
+        return bool(cells >= (2 if plain else 3) or (value < 0 and distance >= very_far))
+    return False if distance >= near and cells >= 3 else None
 
 
-def found_in(frame, notes, keep=()):
+def find_sentinels(frame, notes, keep=()):
     """{column: [[value, cells], …]} of a table, each said; those of the columns to ``keep`` are numbers."""
     found = {}
     for column in frame.get_columns():
@@ -68,7 +69,7 @@ def found_in(frame, notes, keep=()):
     return found
 
 
-def without(frame, found):
+def mask_sentinels(frame, found):
     """The table, in which such numbers are missing; ``found`` is {column: [[value, cells], …]}."""
     import polars as pl
 

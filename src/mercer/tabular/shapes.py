@@ -2,10 +2,9 @@
 
 import re
 
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, quote
 from mercer.tabular.columns import is_text
 
-FEW_KEYS, REPEATED = 2, 0.6  # least names of measures; share of all pairs that are there in a long table
 KEY = re.compile(
     r"(?i)(variable|parameter|measure|metric|key|name|attribute|item|indicator|analyte|sensor|channel|field|property|merkmal|"
     r"messgr(ö|oe)(ß|ss)e|größe|mesure|par[aá]met\w*|kennwert|code|element|test|question)s?(_?name|_?id)?"
@@ -22,11 +21,11 @@ def long_in(frame):
     for key in names:
         keys = key.n_unique()
         others = [name for name in frame.columns if name != key.name and name not in values]
-        if not values or not others or not FEW_KEYS <= keys <= frame.height / 2:
+        if not values or not others or not 2 <= keys <= frame.height / 2:
             continue
         cases = frame.select(others).n_unique()
         pairs = frame.select([*others, key.name]).n_unique()
-        if pairs == frame.height and frame.height >= REPEATED * keys * cases and cases < frame.height:
+        if pairs == frame.height and frame.height >= 0.6 * keys * cases and cases < frame.height:
             return key.name, values[0]
     return None
 
@@ -39,7 +38,7 @@ def hint(frame, target=None):
     found = long_in(frame)
     if found is not None and (target is None or target not in frame.columns or target == found[1]):
         key, value = found
-        keys = listed(frame[key].drop_nulls().unique(maintain_order=True), 4)
+        keys = quote(frame[key].drop_nulls().unique(maintain_order=True), 4)
         return (
             f"the table is long: column {key!r} has the names of what is in {value!r} ({keys}). Make a column of each "
             f"first (a pivot table; in pandas .pivot(columns={key!r}, values={value!r}); in polars .pivot({key!r}, "
@@ -50,16 +49,16 @@ def hint(frame, target=None):
         return None
     cells = frame[first].drop_nulls()
     named = target is not None and target not in frame.columns and target in cells.str.strip_chars().to_list()
-    wide = frame.width - 1 > frame.height and cells.n_unique() == frame.height > 1 and _mixed(frame)
+    wide = frame.width - 1 > frame.height and cells.n_unique() == frame.height > 1 and _is_all_text(frame)
     if named or wide:
         return (
             f"the table stands on its side: its {count(frame.height, 'row')} are named in column {first!r} "
-            f"({listed(cells, 4)}), and each case is a column. Turn it first (in a spreadsheet: copy, paste special, "
+            f"({quote(cells, 4)}), and each case is a column. Turn it first (in a spreadsheet: copy, paste special, "
             "transpose; in pandas .set_index(…).T)."
         )
     return None
 
 
-def _mixed(frame):
+def _is_all_text(frame):
     """Whether the columns behind the first are text alike, as those of measures of several kinds are."""
     return all(is_text(column) for column in frame.get_columns()[1:])

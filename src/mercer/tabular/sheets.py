@@ -6,11 +6,9 @@ from datetime import datetime, time
 from typing import NamedTuple
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import count, listed, meant
-from mercer.tabular.dialect import NUMBER, brief, filled
+from mercer.tabular.cells import count, quote, suggest
+from mercer.tabular.dialect import NUMBER, brief, count_filled
 
-KNOWN_MERGED = 30_000_000  # bytes of a file up to which merged cells are looked at
-HEADER = 12  # rows from the top in which cells that are merged to the right are names
 LEAST = 2  # rows and columns of a table
 
 
@@ -42,33 +40,35 @@ def sheet_as_csv(data, name, sheet, notes, target=None):
         from openpyxl import load_workbook
     except ImportError:
         raise ImportError(f"{name} is an Excel file; install mercer[excel], or save the sheet as CSV.") from None
-    try:
-        book = load_workbook(io.BytesIO(data), read_only=len(data) > KNOWN_MERGED, data_only=True)
+    try:  # merged cells are looked at up to 30 MB
+        book = load_workbook(io.BytesIO(data), read_only=len(data) > 30_000_000, data_only=True)
     except Exception as error:  # whatever a damaged archive makes of it
         raise DataError(f"{name} is an Excel file that cannot be read: {error}") from None
     names = [one.title for one in book.worksheets]
     if sheet is not None and sheet not in names:
-        raise DataError(f"{name} has no sheet {sheet!r}{meant(sheet, names)} There are {listed(names)}.")
+        raise DataError(f"{name} has no sheet {sheet!r}{suggest(sheet, names)} There are {quote(names)}.")
     grids, tables = {}, {}
     hidden = [one.title for one in book.worksheets if one.sheet_state != "visible"]
     shown = [one for one in names if one not in hidden] or names
     for one in [sheet] if sheet is not None else shown:
-        grids[one] = _grid(book[one])
-        tables[one] = blocks(grids[one])
-        if any(_worth(grids[one], block, target) == (True, True) for block in tables[one]):
+        grids[one] = _read_grid(book[one])
+        tables[one] = find_blocks(grids[one])
+        if any(_rate_block(grids[one], block, target) == (True, True) for block in tables[one]):
             break
-    one = max(grids, key=lambda one: max((_worth(grids[one], block, target) for block in tables[one]), default=()))
+    one = max(grids, key=lambda one: max((_rate_block(grids[one], block, target) for block in tables[one]), default=()))
     found = tables[one]
     if sheet is None and len(names) > 1:
         others = [other for other in grids if not tables[other]]
-        why = f" ({listed(others)} {'has' if len(others) == 1 else 'have'} no table)" if others and found else ""
-        notes.append(f"{name}: sheet {one!r} was read{why}; --sheet takes another of {listed(names)}.")
+        why = f" ({quote(others)} {'has' if len(others) == 1 else 'have'} no table)" if others and found else ""
+        notes.append(f"{name}: sheet {one!r} was read{why}; --sheet takes another of {quote(names)}.")
     rows = grids[one]
     if found:
-        table = max(found, key=lambda block: (_worth(rows, block, target), sum(map(filled, block.cut(rows)))))
-        _say_rest(rows, table, [block for block in found if block != table], name, notes)
+        table = max(
+            found, key=lambda block: (_rate_block(rows, block, target), sum(map(count_filled, block.cut(rows))))
+        )
+        _note_rest(rows, table, [block for block in found if block != table], name, notes)
         rows = _without_titles(table.cut(rows), name, notes)
-        _say_merged(book[one], table, name, notes)
+        _note_merged(book[one], table, name, notes)
     width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0)
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([row[:width] for row in rows])
@@ -77,73 +77,77 @@ def sheet_as_csv(data, name, sheet, notes, target=None):
 
 def _without_titles(rows, name, notes):
     """The rows of a table without blank ones, and without what stands between its parts: titles, and names again."""
-    rows = [row for row in rows if filled(row)]
+    rows = [row for row in rows if count_filled(row)]
     again = [i for i in range(1, len(rows)) if rows[i] == rows[0]]
-    if not again or filled(rows[0]) < LEAST:
+    if not again or count_filled(rows[0]) < LEAST:
         return rows
-    titles = [i - 1 for i in again if filled(rows[i - 1]) == 1 and filled(rows[0]) > LEAST]
+    titles = [i - 1 for i in again if count_filled(rows[i - 1]) == 1 and count_filled(rows[0]) > LEAST]
     said = f" under titles such as {brief(next(filter(None, rows[titles[0]])))!r}, which are left out" if titles else ""
     notes.append(f"{name}: {len(again) + 1} tables with the same names below each other{said}: read as one.")
     return [row for i, row in enumerate(rows) if i not in again and i not in titles]
 
 
-def _merged(sheet):
+def _merged_ranges(sheet):
     """The bounds of the merged cells of a sheet: left, top, right, bottom; a sheet read in passing tells none."""
     ranges = getattr(getattr(sheet, "merged_cells", None), "ranges", ())
     return [merged.bounds for merged in ranges]
 
 
-def _say_merged(sheet, table, name, notes):
+def _note_merged(sheet, table, name, notes):
     """Note merged cells below the names of a table, whose rows all have what the first has."""
     inside = [
-        top for left, top, _, bottom in _merged(sheet) if bottom > top > table.top + LEAST - 1 and left > table.left
+        top
+        for left, top, _, bottom in _merged_ranges(sheet)
+        if bottom > top > table.top + LEAST - 1 and left > table.left
     ]
     if inside:
         notes.append(f"{name}: {count(len(inside), 'merged cell')}: each of its rows has its text.")
 
 
-def _worth(grid, block, target):
+def _rate_block(grid, block, target):
     """(whether a table has the column that is asked for, whether it has numbers)."""
     rows = block.cut(grid)
     named = target is None or any(" ".join(cell.split()) == target for row in rows[:LEAST] for cell in row)
-    return named, any(_is_number(cell) for row in rows[1:] for cell in row if cell)
+    return named, any(_looks_numeric(cell) for row in rows[1:] for cell in row if cell)
 
 
-def _grid(sheet):
+def _read_grid(sheet):
     """The cells of a sheet as texts, merged ones all with what the first has."""
-    rows = [[_text(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+    rows = [[_text_of(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
     width = max(map(len, rows), default=0)
     rows = [row + [""] * (width - len(row)) for row in rows]
     used = max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0)
-    for left, top, right, bottom in _merged(sheet):
-        title = top == bottom and (right - left + 1 >= used or filled(rows[top - 1]) == 1 or top > HEADER)
+    for left, top, right, bottom in _merged_ranges(sheet):
+        title = top == bottom and (
+            right - left + 1 >= used or count_filled(rows[top - 1]) == 1 or top > 12
+        )  # below are titles
         for row in rows[top - 1 : bottom] if not title else ():
             row[left - 1 : right] = [rows[top - 1][left - 1]] * (right - left + 1)
     return rows
 
 
-def blocks(grid):
+def find_blocks(grid):
     """The tables on a sheet: rectangles with names at their top, between blank rows and columns."""
     runs, start = [], None
     for i, row in enumerate([*grid, []]):
-        if filled(row) and start is None:
+        if count_filled(row) and start is None:
             start = i
-        elif not filled(row) and start is not None:
+        elif not count_filled(row) and start is not None:
             runs.append((start, i))
             start = None
     found = []
     for top, bottom in runs:
-        for left, right in _columns(grid[top:bottom]):
-            block = _trimmed(grid, Rectangle(top, left, bottom, right))
+        for left, right in _split_columns(grid[top:bottom]):
+            block = _trim_block(grid, Rectangle(top, left, bottom, right))
             before = next((one for one in reversed(found) if one.left <= block.left and block.right <= one.right), None)
-            if before is not None and (_continues(grid, before, block) or _again(grid, before, block)):
+            if before is not None and (_continues_table(grid, before, block) or _repeats_names(grid, before, block)):
                 found[found.index(before)] = before._replace(bottom=block.bottom)
             elif min(block.bottom - block.top, block.right - block.left) >= LEAST:
                 found.append(block)
     return found
 
 
-def _columns(rows):
+def _split_columns(rows):
     """(left, right) of the parts of some rows beside each other: a blank column, and rows of another number."""
     used = [any(row[j] for row in rows) for j in range(len(rows[0]))]
     edges = [j for j in range(len(used) + 1) if (j < len(used) and used[j]) != (j > 0 and used[j - 1])]
@@ -158,41 +162,42 @@ def _columns(rows):
     return [part for part, _ in joined]
 
 
-def _trimmed(grid, block):
+def _trim_block(grid, block):
     """The block without blank rows at its ends, and without words above its names."""
     rows = block.cut(grid)
-    used = [i for i, row in enumerate(rows) if filled(row)]
+    used = [i for i, row in enumerate(rows) if count_filled(row)]
     first, last = used[0], used[-1] + 1
-    wide = max(map(filled, rows))
-    while wide > 2 and first < last - 1 and filled(rows[first]) == 1 and filled(rows[first + 1]) <= wide:
+    wide = max(map(count_filled, rows))
+    while wide > 2 and first < last - 1 and count_filled(rows[first]) == 1 and count_filled(rows[first + 1]) <= wide:
         first += 1
     return block._replace(top=block.top + first, bottom=block.top + last)
 
 
-def _continues(grid, before, block):
+def _continues_table(grid, before, block):
     """Whether rows below a blank one go on with the table above: numbers where it has numbers, from the first on."""
     above = [row[block.left : block.right] for row in grid[before.top + 1 : before.bottom]]
     numeric = [
         j
         for j in range(block.right - block.left)
-        if sum(_is_number(row[j]) for row in above) > sum(bool(row[j]) and not _is_number(row[j]) for row in above)
+        if sum(_looks_numeric(row[j]) for row in above)
+        > sum(bool(row[j]) and not _looks_numeric(row[j]) for row in above)
     ]
     first = grid[block.top][block.left : block.right]
     here = [first[j] for j in numeric if first[j]]
-    return bool(here) and all(map(_is_number, here))
+    return bool(here) and all(map(_looks_numeric, here))
 
 
-def _again(grid, before, block):
+def _repeats_names(grid, before, block):
     """Whether a block below begins with the names of the table above, as the next site or year of it does."""
     names = grid[before.top][before.left : before.right]
     return block.left == before.left and grid[block.top][before.left : before.right] == names
 
 
-def _is_number(cell):
+def _looks_numeric(cell):
     return NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _say_rest(grid, table, others, name, notes):
+def _note_rest(grid, table, others, name, notes):
     """Note what else is on a sheet."""
     if others:
         these = ", ".join(map(str, others))
@@ -214,7 +219,7 @@ def _say_rest(grid, table, others, name, notes):
         )
 
 
-def _text(value):
+def _text_of(value):
     """The text of a cell: dates as such, whole numbers without a point."""
     if value is None:
         return ""

@@ -5,12 +5,11 @@ import unicodedata
 from collections import Counter
 
 from mercer.selection.kernels_search.objects import text_kind
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, quote
 
 WORD = re.compile(r"[^\W\d_]{3,}.*")  # so Aa and AA, Co and CO, C1CCCCC1 and c1ccccc1 differ
 UNSEEN = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # signs that nobody sees
 SPACES = re.compile(r"[\s_]+")
-MOST_LEVELS, MOST_SHARE = 200, 0.5  # categories among which spellings are looked for, and their share of the rows
 DIGITS = ({"1", "1.0", "true"}, {"0", "0.0", "false"})
 TRUTHS = tuple(  # (words for true, for false) of each language
     tuple(set(words.split()) for words in pair)
@@ -42,9 +41,14 @@ def key_of(text):
     return plain if WORD.fullmatch(plain) or plain in ANSWERS else seen
 
 
+def _too_many(levels, rows):
+    """Whether there are too many categories to look for spellings among them."""
+    return levels > max(200, 0.5 * rows)
+
+
 def spellings(counts):
     """{spelling: the most frequent one of the same category} of {text: how often}, those that differ alone."""
-    if len(counts) > max(MOST_LEVELS, MOST_SHARE * sum(counts.values())):
+    if _too_many(len(counts), sum(counts.values())):
         return {}
     groups = {}
     for text in sorted(counts, key=lambda text: (-counts[text], text.swapcase())):
@@ -54,17 +58,17 @@ def spellings(counts):
     return {text: group[0] for group in groups.values() for text in group[1:]}
 
 
-def spelt(texts, name, notes):
+def unify_spelling(texts, name, notes):
     """The texts, None among them, with one spelling of each category, said; those that differ in capitals alone too."""
     counts = Counter(text for text in texts if text is not None)
     known = spellings(counts)
     if not known:
         return texts
-    notes.append(said_of(name, known, counts))
+    notes.append(describe_spellings(name, known, counts))
     return [known.get(text, text) for text in texts]
 
 
-def said_of(name, known, counts):
+def describe_spellings(name, known, counts):
     """The sentence on spellings."""
     rows = sum(counts[text] for text in known)
     pairs = ", ".join(f"{text!r} as {one!r}" for text, one in [*known.items()][:4])
@@ -75,16 +79,16 @@ def said_of(name, known, counts):
 def one_spelling(column, notes, known=None):
     """(a column of texts with one spelling of each category, {spelling: the one that is kept})."""
     if known is None:
-        if column.n_unique() > max(MOST_LEVELS, MOST_SHARE * len(column)):
+        if _too_many(column.n_unique(), len(column)):
             return column, {}
         counts = dict(column.drop_nulls().value_counts(name="n").rows())
         known = spellings(counts)
         if known:
-            notes.append(said_of(column.name, known, counts))
+            notes.append(describe_spellings(column.name, known, counts))
     return (column.replace(known) if known else column), known
 
 
-def matched(texts, known):
+def match_spellings(texts, known):
     """{text: the category among the known ones that it is another spelling of}, of texts that are not known."""
     by_key = {key_of(level): level for level in known}
     return {text: by_key[key_of(text)] for text in texts if text not in known and key_of(text) in by_key}
@@ -108,7 +112,7 @@ def truths_in(column, notes, mixed=True):
     plain = all(len(word) == 1 and word.isalpha() for word in some) or some <= DIGITS[0] | DIGITS[1]
     if mixed and (plain or len(some) < 3 or not (some & true and some & false)):
         return None
-    said = (listed(sorted(some & side)) for side in (true, false))
+    said = (quote(sorted(some & side)) for side in (true, false))
     notes.append("column {!r}: {} read as true, {} as false.".format(column.name, *said))
     made = pl.when(words.is_in([*true])).then(True).when(words.is_in([*false])).then(False)
     return pl.select(made.alias(column.name)).to_series()

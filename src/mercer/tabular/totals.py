@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, quote
 
 WORDS = (
     r"((grand|sub)[ -]?)?(totals?|sums?|summe|gesamt(summe)?|insgesamt|zwischensumme|ergebnis|totale|somme|sous-total|"
@@ -20,11 +20,7 @@ BESIDE = re.compile(  # below or above a mean, and no rows either
     r"stabw\.?|median|min(imum|\.)?|max(imum|\.)?|count|anzahl|n|\d{1,2} ?%",
     re.IGNORECASE,
 )
-FEWEST = 2  # rows, and columns of numbers, that show a row without a label to be a sum
 LABELS = 3  # columns in which a label is looked for
-CLOSE = 1e-3  # relative difference of a sum that was rounded
-MOST = 0.5  # share of the rows that may be totals
-MOSTLY = 0.8  # share of cells that are numbers, of a column that is summed
 
 
 def without_totals(frame, notes):
@@ -49,7 +45,7 @@ def without_totals(frame, notes):
         at -= 1
     if said:
         which = "the last row is" if len(said) == 1 else f"the last {len(said)} rows are"
-        notes.append(f"{which} of totals ({listed(said)}) and left out; give it another label to keep it.")
+        notes.append(f"{which} of totals ({quote(said)}) and left out; give it another label to keep it.")
     if empty:
         notes.append(f"{count(empty, 'empty row')} at the end left out.")
     return _without_subtotals(frame[:end], notes)
@@ -62,17 +58,17 @@ def _without_subtotals(frame, notes):
     labels = frame.select(frame.columns[:LABELS]).select(pl.all().str.strip_chars().replace("", None))
     label = labels.select(pl.coalesce(pl.all())).to_series()
     named = label.str.contains(NAMED).fill_null(False)
-    blank = _unnamed(frame)
+    blank = _rows_without_label(frame)
     rows = (named | blank).arg_true().to_list()
-    if not rows or len(rows) > MOST * frame.height:
+    if not rows or len(rows) > 0.5 * frame.height:
         return frame
-    numbers = _numbers(frame, rows)
+    numbers = _numeric_columns(frame, rows)
     found, start = [], 0
     for row in rows:
         above = [i for i in range(row) if i not in found]
         group = [i for i in above if i >= start]
         if not named[row]:
-            sums = len(group) >= FEWEST and _adds_up(numbers, row, group, FEWEST)
+            sums = len(group) > 1 and _adds_up(numbers, row, group, 2)
         else:
             below = range(row + 1, min((i for i in rows if i > row), default=len(numbers)))
             lone = TOTAL.fullmatch(label[row]) is not None and (label == label[row]).sum() == 1
@@ -82,7 +78,7 @@ def _without_subtotals(frame, notes):
             start = row + 1
     if not found:
         return frame
-    shown = listed(label.gather(found).unique(maintain_order=True), 3)
+    shown = quote(label.gather(found).unique(maintain_order=True), 3)
     what = "is the total or mean" if len(found) == 1 else "are totals or means"
     notes.append(
         f"{count(len(found), 'row')} between others ({shown}) {what} of those above or below, and left out; give them "
@@ -105,18 +101,18 @@ def _without_empty(frame, notes):
     return frame.filter(keep)
 
 
-def _unnamed(frame):
+def _rows_without_label(frame):
     """Which rows have nothing in the first column of words, where nearly all others have something."""
     import polars as pl
 
     for name in frame.columns[:LABELS]:
         cells = frame[name].str.strip_chars().replace("", None)
-        if cells.str.contains(r"\pL").sum() > MOST * frame.height:
+        if cells.str.contains(r"\pL").sum() > 0.5 * frame.height:
             return cells.is_null()
     return pl.Series([False] * frame.height)
 
 
-def _numbers(frame, rows):
+def _numeric_columns(frame, rows):
     """The columns that are numbers, NaN where a cell is none: an array (rows, columns)."""
     import polars as pl
 
@@ -128,8 +124,7 @@ def _numbers(frame, rows):
     good = [
         name
         for name in frame.columns
-        if cast[name].filter(others).is_not_null().sum()
-        >= MOSTLY * max(frame[name].filter(others).is_not_null().sum(), 1)
+        if cast[name].filter(others).is_not_null().sum() >= 0.8 * max(frame[name].filter(others).is_not_null().sum(), 1)
         and frame[name].str.contains(r"\d").any()
     ]
     return cast.select(good).cast(pl.Float64).to_numpy().astype(float) if good else np.empty((frame.height, 0))
@@ -146,6 +141,6 @@ def _adds_up(numbers, row, above, least=1):
         return False
     here, parts = here[some], parts[:, some]
     sums, means = np.nansum(parts, axis=0), np.nanmean(parts, axis=0)
-    room = CLOSE * np.maximum(np.abs(here), 1e-12)
+    room = 1e-3 * np.maximum(np.abs(here), 1e-12)  # sums may be rounded
     fits = (np.abs(here - sums) <= room) | (np.abs(here - means) <= room)
     return bool(fits.sum() >= max(1, len(fits) - (len(fits) >= LABELS)) and np.any(here[fits] != 0))

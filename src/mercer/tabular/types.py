@@ -1,10 +1,10 @@
 """From text to numbers, truth values and dates, column by column; what is none of these stays text."""
 
 from mercer.tabular.amounts import COMMAS, POINTS, amounts_in, plainly
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, quote
 from mercer.tabular.dates import MONTH_DOT_YEAR, dates_in, digits_as_dates, months_with_points
 from mercer.tabular.durations import durations_in
-from mercer.tabular.numerals import CODE, SIGNS, is_number, numbers_in
+from mercer.tabular.numerals import CODE, SIGNS, is_number, read_numbers
 from mercer.tabular.spelling import one_spelling, truths_in
 from mercer.tabular.units import ABOUT, FRONT, UNIT
 
@@ -12,11 +12,10 @@ ERRORS = ("#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!")  # of a sp
 SHORT = ("n.a.", "n. a.", "n.d.", "n. d.", "n/d", "s/d", "k.a.", "k. a.", "k/a", "keine angabe", "not available", "#nv",
          "#n/v", "(null)", "<null>", "(blank)", "\\n")  # fmt: skip
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", *ERRORS, *SHORT)
-FEW = 2000  # rows of which numbers with units tell the decimal sign, too
 DOUBTFUL = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
-def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
+def infer_types(frame, decimal, missing, text, notes, strings=(), styles=None):
     """The frame with each column of strings as what it is; ``strings`` stay, and only their empty cells are missing.
 
     ``styles`` are those of `dates_in`. A word of ``missing`` that is a number is missing in columns of numbers, however
@@ -30,7 +29,7 @@ def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
     sorts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
     before = frame = frame.with_columns(pl.col(sorts).cast(pl.String))
     kept += sorts
-    _say_short(frame.select(cs.string() - cs.by_name(kept)), notes)
+    _note_short_numbers(frame.select(cs.string() - cs.by_name(kept)), notes)
     frame = frame.with_columns(_without_missing(cs.string() - cs.by_name(kept), (*MISSING, *missing)),
                                _without_missing(cs.by_name(kept), ("", *missing)))  # fmt: skip
     names = [name for name, kind in frame.schema.items() if kind == pl.String and name not in {*text, *strings, *sorts}]
@@ -43,7 +42,7 @@ def typed(frame, decimal, missing, text, notes, strings=(), styles=None):
     if not missing:
         return frame
     notes += _not_there(before, frame, missing, decimal)
-    values = [value for word in missing for value in _values(word, decimal)]
+    values = [value for word in missing for value in _missing_words(word, decimal)]
     gone = cs.numeric().cast(pl.Float64).is_in(values)
     return frame.with_columns(pl.when(gone).then(None).otherwise(cs.numeric()).name.keep())
 
@@ -63,7 +62,7 @@ def _one_spelling(frame, names, notes, styles):
     return frame.with_columns(made)
 
 
-def _say_short(frame, notes):
+def _note_short_numbers(frame, notes):
     """Note the cells of each column that are missing by a word such as n.d."""
     import polars as pl
 
@@ -75,10 +74,10 @@ def _say_short(frame, notes):
             cells = frame[name].filter(
                 frame.select(pl.col(name).str.strip_chars().str.to_lowercase().is_in(SHORT))[name]
             )
-            notes.append(f"column {name!r}: {count(many, 'cell')} {listed(cells.unique().sort(), 3)} read as missing.")
+            notes.append(f"column {name!r}: {count(many, 'cell')} {quote(cells.unique().sort(), 3)} read as missing.")
 
 
-def _values(word, decimal):
+def _missing_words(word, decimal):
     """The numbers that a word for missing values stands for: none or one, both infinities for inf."""
     word = str(word).strip().lower()
     try:
@@ -96,7 +95,7 @@ def _not_there(before, frame, missing, decimal):
     said = []
     for word in dict.fromkeys(str(word).strip() for word in missing):
         cells = before.select((cs.string().str.strip_chars().str.to_lowercase() == word.lower()).any())
-        numbers = frame.select(cs.numeric().cast(pl.Float64).is_in(_values(word, decimal)).any())
+        numbers = frame.select(cs.numeric().cast(pl.Float64).is_in(_missing_words(word, decimal)).any())
         found = any(part.width and any(part.row(0)) for part in (cells, numbers))
         if not found and word.lower() not in MISSING:
             said.append(not_there(word))
@@ -148,7 +147,7 @@ def _typed_column(column, decimal, notes, styles):
     around = []
     tidy = plainly(column, around)
     said = []
-    found = numbers_in(tidy, decimal, said)
+    found = read_numbers(tidy, decimal, said)
     notes += said if found is None else [*around, *said]
     if found is not None:
         return found
@@ -181,7 +180,7 @@ def decimal_of(frame, separator, notes):
     import polars as pl
 
     cell = pl.all().str.strip_chars()
-    some = frame.head(FEW).select(cell.str.replace(rf"^(?:{ABOUT}|{FRONT})\s*", "").str.replace(rf"\s*{UNIT}$", ""))
+    some = frame.head(2000).select(cell.str.replace(rf"^(?:{ABOUT}|{FRONT})\s*", "").str.replace(rf"\s*{UNIT}$", ""))
     points, commas, doubtful = (
         sum(
             count or 0

@@ -1,14 +1,13 @@
 """Numbers with units, limits and marks in cells of text."""
 
 from mercer.exceptions import DataError
-from mercer.tabular.cells import count, listed
+from mercer.tabular.cells import count, quote
 from mercer.tabular.dates import ORDERS
 
 FRONT = r"€|\$|£|¥|₹|EUR|USD|GBP|CHF|Fr\.?|Rs\.?"
 ABOUT = r"<=|>=|<|>|≤|≥|~|≈|ca\.?|approx\.?"
 UNIT = r"(?:[A-Za-zµμ°%‰€$£¥Ω][A-Za-zµμ°%/²³^0-9. -]{0,14})"
 GROUPS = r"'’ \u00a0\u2009\u202f"  # between thousands, beside the sign that is not the decimal one
-LIMITS = 0.5  # share of cells with a limit from which they are categories rather than numbers
 SIZES = {  # {what is measured: {unit: its size}}
     "mass": {"ng": 1e-9, "µg": 1e-6, "ug": 1e-6, "mg": 1e-3, "g": 1.0, "kg": 1e3, "t": 1e6, "lb": 453.59237,
              "lbs": 453.59237, "oz": 28.349523125},
@@ -39,8 +38,6 @@ SIZES = {  # {what is measured: {unit: its size}}
     "count": {"count": 1.0, "k": 1e3, "K": 1e3, "Tsd": 1e3, "M": 1e6, "Mio": 1e6, "mn": 1e6, "million": 1e6, "B": 1e9,
               "bn": 1e9, "Mrd": 1e9, "billion": 1e9},
 }  # fmt: skip
-APART = 20.0  # times the plain numbers of a column, from which its percentages may be of another scale
-THOUSAND = 1e3  # from which plain numbers are those that others of their column have K or M for
 WORDED = {"k", "Tsd", "Mio", "mn", "million", "bn", "Mrd", "billion"}  # which are no units of anything else
 PLAIN = ("share", "count")  # what a number without a unit is, where others of its column have % or k
 KNOWN = {unit for sizes in SIZES.values() for unit in sizes} | set(
@@ -51,7 +48,7 @@ KNOWN = {unit for sizes in SIZES.values() for unit in sizes} | set(
 )
 
 
-def between(decimal):
+def thousands_marks(decimal):
     """The signs that may stand between thousands."""
     return GROUPS + ("," if decimal == "." else ".")
 
@@ -60,13 +57,13 @@ def as_numbers(column, decimal):
     """Strings that are all numbers, as floats."""
     import polars as pl
 
-    plain = column.str.replace_all(rf"[{between(decimal)}\s]", "")
+    plain = column.str.replace_all(rf"[{thousands_marks(decimal)}\s]", "")
     return (plain.str.replace(",", ".", literal=True) if decimal == "," else plain).cast(pl.Float64)
 
 
-def digits(decimal):
+def number_pattern(decimal):
     """The pattern of a number without its sign, with groups of thousands."""
-    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{between(decimal)}]\d{{3}})+)"  # no group of thousands begins with 0
+    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{thousands_marks(decimal)}]\d{{3}})+)"  # no group of thousands begins with 0
     if decimal == ".":
         whole = rf"(?:{whole}|[1-9]\d?(?:,\d{{2}})+,\d{{3}})"  # 12,34,567 in India
     return rf"(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][+-]?\d+)?"
@@ -77,7 +74,7 @@ def split(column, decimal):
     import polars as pl
 
     pattern = (
-        rf"^(?P<about>{ABOUT})?\s*(?P<sign>[+-])?\s?(?P<front>{FRONT})?\s*(?P<number>[+-]?{digits(decimal)})"
+        rf"^(?P<about>{ABOUT})?\s*(?P<sign>[+-])?\s?(?P<front>{FRONT})?\s*(?P<number>[+-]?{number_pattern(decimal)})"
         rf"(?P<space>\s*)(?P<unit>{UNIT})?[*†‡]*$"
     )
     found = column.str.extract_groups(pattern).struct.unnest()
@@ -106,21 +103,21 @@ def _without_letters(unit):
     return pl.Series(unit.name, [None] * len(unit), dtype=pl.String) if groups else unit
 
 
-def why_not(column, decimal):
+def why_no_numbers(column, decimal):
     """Why a column whose cells are numbers with units is not one of numbers, for a message; None where it could be."""
     import polars as pl
 
     parts = split(column, decimal).filter(column.is_not_null())
     named, exact = parts.drop_nulls("unit"), ["~", "≈", "ca", "ca.", "approx", "approx."]
-    if parts.select(pl.col("about").is_in(exact).not_().sum()).item() >= LIMITS * len(parts):
+    if parts.select(pl.col("about").is_in(exact).not_().sum()).item() >= 0.5 * len(parts):
         return "most of its cells are limits"
     units = named["unit"].value_counts(sort=True, name="n")["unit"]
     if len(named) and len(named) < len(parts) and _shares(as_numbers(parts["number"], decimal), parts["unit"]) is None:
         return "some cells have a % and others do not, where both may be meant"
     odd = [unit for unit in units if unit not in KNOWN]
     if odd and (len(units) > 1 or (named["space"] == "").any()):
-        return f"{listed(odd, 3)} could be a part of a name"
-    return f"it has different units: {listed(units, 4)}" if len(units) > 1 and _sizes(units) is None else None
+        return f"{quote(odd, 3)} could be a part of a name"
+    return f"it has different units: {quote(units, 4)}" if len(units) > 1 and _sizes(units) is None else None
 
 
 def numberlike(column, decimal):
@@ -142,7 +139,7 @@ def _plain_kind(values, units):
     known, bare = units.drop_nulls().unique().to_list(), units.is_null() & values.is_not_null()
     if all(unit in SIZES["count"] for unit in known):
         plain = values.filter(bare).abs()
-        large = len(plain) and plain.median() >= THOUSAND
+        large = len(plain) and plain.median() >= 1000
         return "count" if set(known) & WORDED or len(known) > 1 or large else None
     return "share" if bare.any() and _shares(values, units) else None
 
@@ -153,13 +150,13 @@ def _shares(values, units):
     if not all(unit in SIZES["share"] for unit in units.drop_nulls().unique()) or not len(plain):
         return False
     if plain.max() > 1:
-        return None if percent.median() > APART * plain.median() else False  # 113 % among 1.2
+        return None if percent.median() > 20 * plain.median() else False  # 113 % among 1.2
     if not (plain > 0).any():
         return False
     return True if percent.median() > 1 else None
 
 
-def measured(column, decimal, notes, styles):
+def read_units(column, decimal, notes, styles):
     """The column as numbers in one unit, or None; what was taken out or converted is said.
 
     ``styles`` is {column: unit}: what it says of a column holds, and what is found out is put there.
@@ -171,7 +168,7 @@ def measured(column, decimal, notes, styles):
         return None
     parts = split(column, decimal)
     plain = column.filter(parts["number"].is_not_null()) == parts["number"].drop_nulls()
-    if parts["number"].null_count() > column.null_count() or plain.all() or why_not(column, decimal):
+    if parts["number"].null_count() > column.null_count() or plain.all() or why_no_numbers(column, decimal):
         return None
     sign = pl.select(pl.when(parts["sign"] == "-").then(-1.0).otherwise(1.0)).to_series()
     values = sign * as_numbers(parts["number"], decimal)
@@ -195,12 +192,12 @@ def measured(column, decimal, notes, styles):
         sizes = _sizes([*units, wanted])
         if sizes is None:
             raise DataError(
-                f"column {name!r} is in {listed(others)}, and the model was fitted on {wanted!r}; give it in that unit."
+                f"column {name!r} is in {quote(others)}, and the model was fitted on {wanted!r}; give it in that unit."
             )
         ratio = parts["unit"].replace_strict({unit: sizes[unit] / sizes[wanted] for unit in units}, default=1.0)
         values = values * ratio
         what = "plain numbers" if wanted == "count" else "shares, 0.12 for 12%" if wanted == "share" else repr(wanted)
-        notes.append(f"column {name!r}: cells in {listed(others)} were converted to {what}.")
+        notes.append(f"column {name!r}: cells in {quote(others)} were converted to {what}.")
     limits = column.filter(parts["about"].is_not_null()).unique(maintain_order=True)
     if len(limits):
         many = int(parts["about"].is_not_null().sum())

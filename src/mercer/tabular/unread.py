@@ -4,10 +4,6 @@ from mercer.tabular.months import MONTH
 
 MOST = 0.8  # share of the cells
 SHORT = 60  # letters of such a cell
-FORMS = 8  # of cells, all digits taken for the same; and as a share of the rows
-SHARE = 0.1
-DIFFERENT, LEVELS = 0.3, 30  # share of the cells with another number than the others; or so many numbers
-LEAST = 5  # cells
 DECIMAL = r"(?:^|[^\w.,])(\d{1,7}[.,]\d{1,6})(?:[^\d.,]|[.,]$|[.,][^\d]|$)"  # 12.5, and no part of 1.2.3
 SPOKEN = r"^[+-]?\d+\s*\pL[\pL.]*[,\s]+(?:\pL+\s+)?\d+\s*\pL[\pL.]*$"  # 2 rooms 80 sqm
 CLOCK = r"(?:^|\D)\d{1,3}[:h]\d{2}(?:\D|$)"
@@ -26,19 +22,19 @@ def unread_in(column):
     Cells are alike if they differ in their digits alone, or nearly so: names, formulae and sentences do not.
     """
     present = column.drop_nulls()
-    if len(present) < LEAST or (present.str.len_chars() > SHORT).any():
+    if len(present) < 5 or (present.str.len_chars() > SHORT).any():
         return None
     forms = (
         present.str.replace_all(r"[-+−]?\d[\d.,]*", "0").str.replace_all(r"\s+", " ").value_counts(sort=True, name="n")
     )
-    usual = forms.head(max(FORMS, int(SHARE * len(present))))["n"].sum()
+    usual = forms.head(max(8, len(present) // 10))["n"].sum()
     if usual < MOST * len(present):
         return None
     numbers = present.str.extract(DECIMAL)
     many = numbers.is_not_null().sum() >= MOST * len(present)
-    if many and numbers.n_unique() >= min(LEVELS, DIFFERENT * len(present)):
+    if many and numbers.n_unique() >= min(30, 0.3 * len(present)):
         return "numbers", present[:2].to_list()
-    if present.str.contains(SPOKEN).sum() >= MOST * len(present) and len(forms) <= FORMS:
+    if present.str.contains(SPOKEN).sum() >= MOST * len(present) and len(forms) <= 8:
         return "numbers", present[:2].to_list()
     if present.str.contains(CLOCK).sum() >= MOST * len(present):
         return "times", present[:2].to_list()
@@ -50,7 +46,7 @@ def unread_dates(column):
     import polars as pl
 
     present = column.drop_nulls()
-    if len(present) < LEAST or present.n_unique() < LEAST or (present.str.len_chars() > SHORT).any():
+    if present.n_unique() < 5 or (present.str.len_chars() > SHORT).any():
         return None
     shown = "dates", present[:2].to_list()
     named = present.str.contains(NAMED) & present.str.contains(r"\d") & present.str.contains(ONE_WORD)
@@ -60,6 +56,6 @@ def unread_dates(column):
         parts = present.str.extract_groups(form).struct.unnest()
         numbers = parts.select(pl.all().cast(pl.Int64))
         good = numbers.select(pl.min_horizontal(pl.all()).is_between(1, 12) & (pl.max_horizontal(pl.all()) <= 31))
-        if good.to_series().sum() >= max(MOST * len(present), 1) and present.n_unique() >= 2 * LEAST:
+        if good.to_series().sum() >= max(MOST * len(present), 1) and present.n_unique() >= 10:
             return shown
     return None

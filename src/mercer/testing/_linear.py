@@ -7,9 +7,6 @@ from mercer.gram import DenseGram
 from mercer.solvers import Explicit, Projected
 from mercer.testing._require import close, require
 
-STEP = 1e-5  # of the differences in K̃
-LAM = 3.0  # so large that the modified GCV, which refuses more than n/1.4 degrees of freedom, is finite
-
 
 def check_gram(K):
     """Check that a Gram is the matrix it says it is: products, rows, diagonal, fresh copies, contraction.
@@ -112,12 +109,13 @@ def check_criterion(criterion, n=12, random_state=0):
     >>> check_criterion(LOO())
     """
     rng = np.random.default_rng(random_state)
-    B = rng.standard_normal((n, 2 * n))
-    A, y = B @ B.T / n + LAM * np.eye(n), rng.standard_normal((n, 2))
+    B, step = rng.standard_normal((n, 2 * n)), 1e-5
+    lam = 3.0  # so large that the modified GCV, which refuses more than n/1.4 degrees of freedom, is finite
+    A, y = B @ B.T / n + lam * np.eye(n), rng.standard_normal((n, 2))
     for H in (np.zeros((n, 0)), np.ones((n, 1))):
 
         def inverse(A, H=H):
-            Kinv = Explicit(np.linalg.inv(A), LAM, np.linalg.slogdet(A)[1])
+            Kinv = Explicit(np.linalg.inv(A), lam, np.linalg.slogdet(A)[1])
             return Projected(Kinv, H) if H.shape[1] else Kinv
 
         value = criterion.value(inverse(A), y)
@@ -129,5 +127,5 @@ def check_criterion(criterion, n=12, random_state=0):
         for _ in range(5):
             D = rng.standard_normal((n, n))
             D = D + D.T
-            up, down = (criterion.value(inverse(A + s * STEP * D), y) for s in (1, -1))
-            close(np.sum(W * D), (up - down) / (2 * STEP), criterion, "adjoint: differs from differences", 1e-5)
+            up, down = (criterion.value(inverse(A + s * step * D), y) for s in (1, -1))
+            close(np.sum(W * D), (up - down) / (2 * step), criterion, "adjoint: differs from differences", 1e-5)

@@ -6,9 +6,6 @@ from sklearn.base import clone
 from mercer.losses import Dual, Loss
 from mercer.testing._require import close, require
 
-STEP = 1e-6  # of the differences in f
-GRID = np.linspace(-3.0, 3.0, 61)
-
 
 def check_loss(loss, random_state=0):
     """Check that a loss is convex, and that ``grad``, ``hess``, ``dual``, ``box`` and ``dual_step`` agree with it.
@@ -64,19 +61,19 @@ def _check_value(loss, y, f):
     require(np.shape(value) == y.shape and np.isfinite(value).all(), loss, f"value: has shape {np.shape(value)} or NaN")
     _close([loss.value(a, b) for a, b in zip(y, f, strict=True)], value, loss, "value: is not elementwise")
     for target in y[:5]:
-        on = loss.value(target, GRID)
+        on = loss.value(target, np.linspace(-3.0, 3.0, 61))
         bend = on[:-2] - 2.0 * on[1:-1] + on[2:]
         require(bend.min() >= -1e-12 * np.abs(on).max(), loss, f"value: is not convex in f, bends by {bend.min():.3g}")
 
 
-def _check_derivatives(loss, y, f):
+def _check_derivatives(loss, y, f, step=1e-6):
     g, h = loss.grad(y, f), loss.hess(y, f)
     require(np.shape(g) == y.shape and np.shape(h) == y.shape, loss, f"grad, hess: shapes {np.shape(g)}, {np.shape(h)}")
     require((h >= 0).all(), loss, f"hess: is {h.min():.3g} < 0")
     size = 1.0 + np.abs(loss.value(y, f))
-    slope = (loss.value(y, f + STEP) - loss.value(y, f - STEP)) / (2 * STEP)
+    slope = (loss.value(y, f + step) - loss.value(y, f - step)) / (2 * step)
     require((np.abs(slope - g) <= 1e-5 * size).all(), loss, f"grad: off by {np.abs(slope - g).max():.3g}")
-    bend = (loss.grad(y, f + STEP) - loss.grad(y, f - STEP)) / (2 * STEP)
+    bend = (loss.grad(y, f + step) - loss.grad(y, f - step)) / (2 * step)
     require((np.abs(bend - h) <= 1e-4 * size).all(), loss, f"hess: off by {np.abs(bend - h).max():.3g}")
 
 

@@ -8,7 +8,7 @@ K̃ = K + λW⁻¹. At a new input x, w(x) are the weights with which the target
 
 import numpy as np
 
-from mercer.solvers import choose
+from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.base import check_lam
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
@@ -73,7 +73,7 @@ class Deletion:
         # w/λ acts on what differs within a point; at λ = 0 no two rows are equal
         self._inner = self.weight / self.lam if self.lam > 0 else np.zeros(n)
         if inverse is None:
-            solver, _ = choose("cholesky", rows.n, rows.d, memory=memory, targets=rows.t, inverse=True)
+            solver, _ = choose_solver("cholesky", Sizes(rows.n, rows.d, rows.t, memory), inverse=True)
             inverse = solver.resolvent(rows.gram(kernel), rows.scaled(rows.H))(self.lam)
         self.inverse = inverse
         self.beta, self.b = self.inverse.regress(rows.scaled(rows.y))

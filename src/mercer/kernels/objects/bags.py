@@ -12,8 +12,6 @@ from mercer import _threads
 from mercer.kernels.composite import Composite
 from mercer.kernels.objects.collection import as_objects, structure
 
-BLOCK = 1024  # members of one side whose values with as many of the other are held at once
-
 
 class Members:
     """The members of n bags, one after the other, with a weight each; a part of it is the members of some bags.
@@ -45,11 +43,11 @@ class Members:
         )
         return Members(flat, [len(span) for span in spans], self.weights[index])
 
-    def blocks(self):
-        """[(first member, last member, first bag, last bag), …] of at most BLOCK members."""
+    def blocks(self, size=1024):
+        """[(first member, last member, first bag, last bag), …] of ``size`` members: so many are held at once."""
         out = []
-        for first in range(0, int(self.offsets[-1]), BLOCK):
-            last = min(first + BLOCK, int(self.offsets[-1]))
+        for first in range(0, int(self.offsets[-1]), size):
+            last = min(first + size, int(self.offsets[-1]))
             bag = int(np.searchsorted(self.offsets, first, side="right")) - 1
             out.append((first, last, bag, int(np.searchsorted(self.offsets, last, side="left"))))
         return out
@@ -176,14 +174,14 @@ def read_bags(items, base, who):
     sizes = [len(bag) for bag in bags]
     full = [bag for bag in bags if len(bag)]
     try:
-        flat = _flat(full, base)
+        flat = _join_members(full, base)
     except (TypeError, ValueError) as error:
-        raise _named(bags, base, who, error) from None
+        raise _error_with_row(bags, base, who, error) from None
     weights = np.repeat([1.0 / max(size, 1) for size in sizes], sizes)
     return Members(flat, sizes, weights)
 
 
-def _flat(bags, base):
+def _join_members(bags, base):
     """All members as the base kernel reads them; numbers are checked to be finite."""
     if not bags:
         return np.zeros((0, 1)) if base.domain == "vectors" else []
@@ -195,14 +193,14 @@ def _flat(bags, base):
     return base.validate([member for bag in bags for member in bag])
 
 
-def _named(bags, base, who, error):
+def _error_with_row(bags, base, who, error):
     """The error of the first bag that fails on its own, with its row; the error as it is if none does."""
     columns = None
     for row, bag in enumerate(bags):
         if not len(bag):
             continue
         try:
-            flat = _flat([bag], base)
+            flat = _join_members([bag], base)
         except (TypeError, ValueError) as own:
             return type(own)(f"{who}: row {row}: {own}")
         if isinstance(flat, np.ndarray) and flat.ndim == 2:

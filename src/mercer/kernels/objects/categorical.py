@@ -74,7 +74,7 @@ class Categorical(UnitDiagonal):
 
     def tiles(self, X, Z):
         """Products over the columns; the categories of X and Z are matched once."""
-        A, B = _matched(X, Z)
+        A, B = _common_codes(X, Z)
         factors, dtype = self._factors(A.shape[1]).astype(result_dtype(X)), result_dtype(X)
 
         def tile(i, j):
@@ -88,7 +88,7 @@ class Categorical(UnitDiagonal):
 
     def _grad(self, X, Z, W):
         """∂k/∂ℓⱼ = k [xⱼ ≠ zⱼ]/ℓⱼ²."""
-        A, B = _matched(X, Z)
+        A, B = _common_codes(X, Z)
         V = W * self._tile(X, Z)
         sums = np.array([V[A[:, c, None] != B[None, :, c]].sum() for c in range(A.shape[1])])
         scale = np.asarray(self.length_scale, dtype=float)
@@ -253,7 +253,7 @@ def _codes(X):
     return Codes.of([column.tolist() for column in X.T], len(X))
 
 
-def _matched(X, Z):
+def _common_codes(X, Z):
     """Two arrays, of shapes (m, d) and (n, d), that are equal where the categories of X and Z are."""
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
         return X, Z

@@ -13,8 +13,6 @@ from scipy import sparse
 from mercer.kernels.base import result_dtype
 from mercer.kernels.objects.collection import ObjectKernel
 
-MOST_LEVELS = 101  # of a kernel with levels: rounds, lengths of words, radii
-DENSE = 0.05  # share of the inputs that have a column, above which its part of the product is a dense one
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -73,7 +71,7 @@ class Counts:
         return sparse.csr_array(self.levels[0].shape) if total is None else total
 
 
-def matched(A, keys_A, B, keys_B):
+def common_columns(A, keys_A, B, keys_B):
     """A and B in the columns that both have."""
     if keys_A is keys_B:
         return A, B
@@ -81,11 +79,11 @@ def matched(A, keys_A, B, keys_B):
     return A[:, a], B[:, b]
 
 
-def products(A, B):
-    """t with t(i, j) = A[i] B[j]ᵀ: common columns by a dense product, rare ones by a sparse one."""
+def products(A, B, dense=0.05):
+    """t with t(i, j) = A[i] B[j]ᵀ: dense for columns that a share ``dense`` of the rows have, else sparse."""
     rows, columns = A.shape[0] + B.shape[0], A.shape[1]
     used = np.bincount(A.indices, minlength=columns) + np.bincount(B.indices, minlength=columns)
-    common = used > DENSE * rows
+    common = used > dense * rows
     left = A[:, common].toarray()
     right = left if B is A else B[:, common].toarray()
     if common.all():
@@ -146,7 +144,7 @@ class CountKernel(ObjectKernel):
         left, right = self._both(X, Z)
         A = left.mixed(self._coefficients())
         B = A if right is left else right.mixed(self._coefficients())
-        return products(*matched(A, left.keys, B, right.keys))
+        return products(*common_columns(A, left.keys, B, right.keys))
 
     def diag(self, X):
         """‖φ(x)‖²."""
@@ -163,7 +161,7 @@ class CountKernel(ObjectKernel):
             for slope in np.atleast_2d(slopes):
                 total = 0.0
                 for one, other in ((slope, a), (a, slope)):
-                    A, B = matched(left.mixed(one), left.keys, right.mixed(other), right.keys)
+                    A, B = common_columns(left.mixed(one), left.keys, right.mixed(other), right.keys)
                     total += float(np.vdot(W, products(A, B)(slice(None), slice(None))))
                 values.append(total)
             out[name] = np.array(values)
@@ -190,8 +188,8 @@ class LevelKernel(CountKernel):
     def _check_parameters(self):
         super()._check_parameters()
         levels = self._n_levels()
-        if levels > MOST_LEVELS:
-            raise ValueError(f"{type(self).__name__}: there are {levels:,} levels, more than {MOST_LEVELS}.")
+        if levels > 101:  # rounds, lengths of words, radii
+            raise ValueError(f"{type(self).__name__}: there are {levels:,} levels, more than 101.")
 
     def _default_weights(self):
         """The weights for None: 1 each."""

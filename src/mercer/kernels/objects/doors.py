@@ -8,8 +8,6 @@ import numpy as np
 from mercer._state import check
 from mercer.kernels.base import Kernel, as_collection, result_dtype
 
-COLUMNS = 2**40  # of a matrix that was not retained, at most
-
 
 class Pairwise(Kernel):
     """k(x, z) = f(x, z) for a user's function f of two inputs.
@@ -48,12 +46,12 @@ class Pairwise(Kernel):
         try:
             value = self.function(x, z)
         except Exception as error:
-            error.add_note(f"in {self!r} for {_pair(x, z)}")
+            error.add_note(f"in {self!r} for {_show_pair(x, z)}")
             raise
         array = np.asarray(value)
         if array.ndim or array.dtype.kind not in "buif" or not np.isfinite(array):
             raise ValueError(
-                f"{self!r}: the function must return one finite real number; for {_pair(x, z)} it returned "
+                f"{self!r}: the function must return one finite real number; for {_show_pair(x, z)} it returned "
                 f"{reprlib.repr(value)} ({type(value).__name__})."
             )
         return float(array)
@@ -79,8 +77,8 @@ class Pairwise(Kernel):
             there, back = float(square[i, j]), self._value(z, x)
             if abs(there - back) > 1e-6 * max(abs(there), abs(back)) + np.finfo(float).tiny:
                 raise ValueError(
-                    f"{self!r} is not symmetric: for {_pair(x, z)} it gives {there:.6g} one way and {back:.6g} the "
-                    "other. A kernel is symmetric: use for example (f(x, z) + f(z, x))/2."
+                    f"{self!r} is not symmetric: for {_show_pair(x, z)} it gives {there:.6g} one way and {back:.6g} "
+                    "the other. A kernel is symmetric: use for example (f(x, z) + f(z, x))/2."
                 )
             square[:i, i] = square[i, :i]
 
@@ -89,7 +87,7 @@ class Pairwise(Kernel):
         return np.array([self._value(x, x) for x in X], dtype=result_dtype(X))
 
 
-def _pair(x, z):
+def _show_pair(x, z):
     """The two inputs, shortened, for a message."""
     return f"x = {reprlib.repr(x)}, z = {reprlib.repr(z)}"
 
@@ -157,7 +155,7 @@ class MatrixRows:
             "MatrixRows",
         )
         shape, matrix, index = state["shape"], state["matrix"], state["index"]
-        if len(shape) != 2 or not all(type(n) is int and 0 <= n < COLUMNS for n in shape):
+        if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
             raise ValueError(f"{shape!r:.60} is no shape of a kernel matrix.")
         if (matrix is None and index is None) or any(
             part is not None and len(part) != shape[0] for part in (matrix, index)

@@ -8,8 +8,6 @@ from scipy import sparse
 
 from mercer._state import check
 
-ALONE = 10_000  # nodes without a label and an edge, in a file
-
 
 class Graph:
     """Nodes 0, …, n − 1, undirected edges, and labels of both, if there are any.
@@ -56,7 +54,7 @@ class Graph:
         keys = None if edge_labels is None else label_keys(edge_labels, "edge")
         if keys is not None and len(keys) != len(pairs):
             raise ValueError(f"there are {len(pairs)} edges, but {len(keys)} edge labels")
-        self.edges, self.edge_labels = _distinct(pairs, keys)
+        self.edges, self.edge_labels = _merge_edges(pairs, keys)
 
     def state(self):
         """{name: value} by public names: what a file keeps; labels as their keys."""
@@ -73,7 +71,7 @@ class Graph:
         n, edges = state["n"], state["edges"]
         if n >= 2**31 or edges.dtype != np.int64 or edges.shape[1] != 2 or ((edges < 0) | (edges >= n)).any():
             raise ValueError("an edge of a graph names a node that is not there.")
-        if state["labels"] is None and n > 2 * len(edges) + ALONE:  # nodes that cost no byte here, and memory later
+        if state["labels"] is None and n > 2 * len(edges) + 10_000:  # nodes without a byte here, and of memory later
             raise ValueError(f"a graph with {len(edges)} edges and no labels says that it has {n} nodes.")
         if any(keys is not None and keys.dtype != np.uint64 for keys in (state["labels"], state["edge_labels"])):
             raise ValueError("the labels of a graph are no keys.")
@@ -107,7 +105,7 @@ def _pairs_of_matrix(A):
     return pairs[pairs[:, 0] <= pairs[:, 1]].astype(np.int64), A.shape[0]
 
 
-def _distinct(pairs, keys):
+def _merge_edges(pairs, keys):
     """Each edge once, the smaller node first, with its label."""
     pairs = np.sort(pairs, axis=1)
     found, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)

@@ -81,7 +81,7 @@ def encode(items, who, alphabet=None, unknown="error"):
     codes = np.frombuffer(joined, dtype="<u4").astype(np.int64)
     letters = alphabet_letters(alphabet, who)
     if letters is not None:
-        codes = _places(codes, letters, alphabet in ALPHABETS)
+        codes = _places_in_alphabet(codes, letters, alphabet in ALPHABETS)
         bad = np.flatnonzero(codes == UNKNOWN)
         if bad.size and unknown == "error":
             row = int(np.searchsorted(stops, bad[0], side="right"))
@@ -93,7 +93,7 @@ def encode(items, who, alphabet=None, unknown="error"):
     return Letters(codes, stops - lengths, stops)
 
 
-def _places(codes, letters, fold):
+def _places_in_alphabet(codes, letters, fold):
     """The place of each code in the alphabet, −1 for what is not in it."""
     table = {}
     for place, letter in enumerate(letters):

@@ -85,7 +85,7 @@ def _squares(A):
     return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else np.asarray(A.multiply(A).sum(axis=1)).ravel()
 
 
-def _ratio(part, whole):
+def _divide_or_one(part, whole):
     """part/whole in place of part; 1 where the whole is 0, as for two rows without counts."""
     empty = whole <= 0
     np.divide(part, whole, out=part, where=~empty)  # what is not a number stays so
@@ -114,7 +114,7 @@ class Tanimoto(CountRows):
         def tile(i, j):
             K = A[i] @ B[j].T
             K = K if isinstance(K, np.ndarray) else K.toarray()
-            return _ratio(K, (a[i][:, None] + b[j]) - K)
+            return _divide_or_one(K, (a[i][:, None] + b[j]) - K)
 
         return tile
 
@@ -148,14 +148,14 @@ class MinMax(CountRows):
 
             def tile(i, j):
                 D, S = _city_block(A[i], B[j]), a[i][:, None] + b[j]
-                return _ratio(S - D, S + D)
+                return _divide_or_one(S - D, S + D)
 
             return tile
         U, V = _unary(A, B)
 
         def tile(i, j):
             K = (U[i] @ V[j].T).toarray()
-            return _ratio(K, (a[i][:, None] + b[j]) - K)
+            return _divide_or_one(K, (a[i][:, None] + b[j]) - K)
 
         return tile
 
@@ -222,7 +222,7 @@ class TanimotoOf(Compared):
         return f"a function of {self.counts()}{place.where()}" if self.counts() else super()._phrase(place)
 
     def _value(self, K, a, b):
-        return _ratio(K, (a + b) - K)
+        return _divide_or_one(K, (a + b) - K)
 
     def _pulled(self, W, K, a, b):
         """Of u/(a + b − u): (a + b, −u, −u)/(a + b − u)²."""

@@ -11,8 +11,6 @@ from mercer.kernels.radial_base import Radial
 
 # Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
 ON_HILBERT_SPACE = (Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic)
-ROUNDING = 64.0  # d² below this many roundings of k(x, x) + k(z, z) is 0: equal inputs have distance 0
-NEGATIVE = 1e-8  # d² below −this, relative to the same, is no rounding: the base kernel is not PSD
 
 
 class RadialOf(Compared):
@@ -81,17 +79,17 @@ class RadialOf(Compared):
         return self._from_values(tile(EVERYTHING, EVERYTHING), a, b)
 
     def _from_values(self, K, a, b):
-        """a + b − 2K in place of K; 0 where only rounding is left."""
+        """a + b − 2K in place of K; 0 below 64 roundings of a + b, so that equal inputs have distance 0."""
         size = a + b
         K *= -2.0
         K += size
-        if not self.base.psd and (K < -NEGATIVE * np.abs(size)).any():
+        if not self.base.psd and (K < -1e-8 * np.abs(size)).any():
             i, j = np.unravel_index(np.argmin(K), K.shape)
             raise ValueError(
                 f"RadialOf: {self.base!r} is not positive semi-definite: k(x, x) + k(z, z) − 2 k(x, z) is "
                 f"{K[i, j]:.4g} for a pair of inputs, which is no squared distance."
             )
-        K[K <= ROUNDING * np.finfo(K.dtype).eps * size] = 0.0
+        K[K <= 64.0 * np.finfo(K.dtype).eps * size] = 0.0
         return K
 
     def tiles(self, X, Z):

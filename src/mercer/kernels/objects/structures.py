@@ -6,8 +6,6 @@ from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, comb
 from mercer.kernels.objects.graph import as_graphs
 from mercer.kernels.words import distance_words
 
-NO_LABEL = np.uint64(0)
-
 
 class Pack:
     """All graphs of a collection as one: nodes and edges in a row, with the graph each belongs to."""
@@ -34,10 +32,10 @@ class Pack:
 
 def _or_none(keys, size):
     """The keys, or the key of no label for each."""
-    return np.full(size, NO_LABEL) if keys is None else keys
+    return np.zeros(size, dtype=np.uint64) if keys is None else keys
 
 
-def _unordered(a, b):
+def _pair_key(a, b):
     """The key of two keys, in any order."""
     return mix(mix(a) + mix(b))
 
@@ -88,7 +86,7 @@ class EdgeHistogram(CountKernel):
         pack = Pack(as_graphs(items, "EdgeHistogram"))
         keys = mix(pack.edge_labels)
         if self.ends:
-            keys = combine(keys, _unordered(pack.labels[pack.edges[:, 0]], pack.labels[pack.edges[:, 1]]))
+            keys = combine(keys, _pair_key(pack.labels[pack.edges[:, 0]], pack.labels[pack.edges[:, 1]]))
         return Counts.build(len(items), [(pack.node_graph[pack.edges[:, 0]], keys)])
 
 
@@ -174,6 +172,6 @@ class ShortestPath(CountKernel):
             D = csgraph.shortest_path(A, directed=False, unweighted=True)
             i, j = np.nonzero(np.triu(np.isfinite(D), 1))
             labels = _or_none(graph.labels, graph.n)
-            keys.append(combine(_unordered(labels[i], labels[j]), D[i, j].astype(np.int64)))
+            keys.append(combine(_pair_key(labels[i], labels[j]), D[i, j].astype(np.int64)))
             rows.append(np.full(len(i), row))
         return Counts.build(len(items), [(np.concatenate(rows), np.concatenate(keys))])

@@ -8,9 +8,6 @@ import numpy as np
 from mercer._state import check
 from mercer.kernels.objects.collection import Objects, end_to_end, structure
 
-EXACT = (
-    2**53
-)  # whole numbers beyond are not exact as floats, so they are not turned into floats for a kernel on objects
 MISSING = ("NAType", "NaTType")  # pandas' own names for what is not there
 
 
@@ -72,7 +69,7 @@ class Table:
         if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:  # how scikit-learn takes rows
             index = index[0]
         if isinstance(index, str):
-            return _rows(self._store.column(index), self._index)
+            return _take_rows(self._store.column(index), self._index)
         if isinstance(index, int | np.integer):
             row = range(self._store.n)[index] if self._index is None else self._index[index]
             return {name: self._store.column(name)[row] for name in self._store.names}
@@ -88,8 +85,8 @@ class Table:
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            f"a table (columns {_listed(self._store.names)}) is no array of numbers: give each part of the kernel its "
-            "columns, for example Gaussian().on(['age', 'dose'])."
+            f"a table (columns {_quote_names(self._store.names)}) is no array of numbers: give each part of the kernel "
+            "its columns, for example Gaussian().on(['age', 'dose'])."
         )
 
     def __getstate__(self):
@@ -116,12 +113,12 @@ class Table:
     def _read(self):
         """{name: values} of the columns that were read, the rows of this part."""
         store = self._store
-        return {name: _rows(store.read[name], self._index) for name in store.names if name in store.read}
+        return {name: _take_rows(store.read[name], self._index) for name in store.names if name in store.read}
 
     def joined(self, other):
         """A new table: these rows, then those of the other one; the columns that were read here."""
         columns = {
-            name: end_to_end(mine, _rows(other._store.column(name), other._index))
+            name: end_to_end(mine, _take_rows(other._store.column(name), other._index))
             for name, mine in self._read().items()
         }
         return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
@@ -146,7 +143,7 @@ class Table:
             raise ValueError(f"X has {len(have)} columns, but the kernel asks for {columns}.") from None
         missing = [name for name in wanted if name not in have]
         if missing:
-            raise ValueError(f"X has no column {_listed(missing)}; it has {_listed(have)}.")
+            raise ValueError(f"X has no column {_quote_names(missing)}; it has {_quote_names(have)}.")
         return tuple(wanted)
 
     def part(self, names, kernel, *, whole=False, check=False):
@@ -174,19 +171,19 @@ class Table:
                 if str(error).startswith("column"):
                     raise
                 kind = TypeError if isinstance(error, TypeError) else ValueError
-                raise kind(f"column {_listed(names)} of X: {error}") from error
-        return _rows(made[key], self._index)
+                raise kind(f"column {_quote_names(names)} of X: {error}") from error
+        return _take_rows(made[key], self._index)
 
     def prepared(self, key, build):
         """Rows of build(table), which is called once for each key with the whole table this one is a part of."""
         made = self._store.made
         if key not in made:
             made[key] = build(Table._of(self._store))
-        return _rows(made[key], self._index)
+        return _take_rows(made[key], self._index)
 
     def objects(self, name):
         """The values of one column, none of them missing."""
-        return _rows(self._store.complete(name), self._index)
+        return _take_rows(self._store.complete(name), self._index)
 
 
 class _Store:
@@ -228,26 +225,26 @@ class _Store:
                 column = self.source[name]
             except KeyError:
                 raise ValueError(f"X has no column {name!r}, or it was not kept because no kernel read it.") from None
-            self.read[name] = _values(column, name)
+            self.read[name] = _column_values(column, name)
         return self.read[name]
 
     def complete(self, name):
         """The raw values of a column, checked that none is missing."""
         values = self.column(name)
         if ("complete", name) not in self.made:
-            _refuse(_missing(values), name, values)
+            _refuse_rows(_missing(values), name, values)
             self.made["complete", name] = True
         return values
 
     def raw(self, names, vectors, whole):
         """The columns as a float array, as `Objects`, or as a table: see `Table.part`."""
-        numbers = not whole and (vectors or all(_is_number(self.complete(name)) for name in names))
+        numbers = not whole and (vectors or all(_holds_numbers(self.complete(name)) for name in names))
         key = names, "table" if whole else "numbers" if numbers else "objects"
         if key not in self.made:
             if whole or (not numbers and len(names) != 1):
                 made = Table._of(self.of(names))
             elif numbers:
-                made = np.stack([_as_floats(self.complete(name), name) for name in names], axis=1)
+                made = np.stack([_float_column(self.complete(name), name) for name in names], axis=1)
             else:
                 made = Objects(self.complete(names[0]))
             self.made[key] = made
@@ -266,12 +263,12 @@ def as_table(X, who, names=()):
         return Table._of(_Store(range(X.shape[1]), dict(enumerate(X.T))))
     shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
     raise TypeError(
-        f"{who}: the kernel reads columns by name ({_listed(names)}), but X is a {type(X).__name__}{shape} without "
-        "names. Give a data frame or a dict of columns, or choose the columns by number: .on([0, 1])."
+        f"{who}: the kernel reads columns by name ({_quote_names(names)}), but X is a {type(X).__name__}{shape} "
+        "without names. Give a data frame or a dict of columns, or choose the columns by number: .on([0, 1])."
     )
 
 
-def readable(X):
+def from_arrow(X):
     """Return X; a table of Arrow, whose columns have no names of their own, as the frame that narwhals makes of it."""
     if not hasattr(X, "column_names") or not hasattr(X, "schema") or hasattr(X, "dtypes"):
         return X
@@ -296,7 +293,7 @@ def _sequence(column, name):
     return column
 
 
-def _values(column, name):
+def _column_values(column, name):
     """A column as a one-dimensional array, or as a list."""
     if hasattr(column, "to_numpy"):
         column = column.to_numpy()
@@ -327,7 +324,7 @@ def is_missing(value):
     return isinstance(value, float | np.floating) and value != value
 
 
-def _refuse(rows, name, values, what="missing"):
+def _refuse_rows(rows, name, values, what="missing"):
     """ValueError that names the column and the first of the rows, if there are any."""
     if len(rows):
         raise ValueError(
@@ -336,14 +333,14 @@ def _refuse(rows, name, values, what="missing"):
         )
 
 
-def _is_number(values):
+def _holds_numbers(values):
     """Whether a column holds numbers that floats can tell apart."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "buif":
         return False
-    return values.dtype.kind in "bf" or not values.size or max(int(values.max()), -int(values.min())) <= EXACT
+    return values.dtype.kind in "bf" or not values.size or max(int(values.max()), -int(values.min())) <= 2**53
 
 
-def _as_floats(values, name):
+def _float_column(values, name):
     """A column as float64, finite."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mMc":
         advice = "" if values.dtype.kind == "c" else " Turn a date into a number (days since a start) first."
@@ -357,18 +354,18 @@ def _as_floats(values, name):
         ) from None
     if floats.ndim != 1:
         raise ValueError(f"column {name!r} of X does not hold numbers but rows of shape {floats.shape[1:]}.")
-    _refuse(np.flatnonzero(~np.isfinite(floats)), name, floats, "not finite")
+    _refuse_rows(np.flatnonzero(~np.isfinite(floats)), name, floats, "not finite")
     return floats
 
 
-def _rows(values, index):
+def _take_rows(values, index):
     """The rows of an array, a list, or a collection; all if index is None."""
     if index is None:
         return values
     return [values[i] for i in index] if isinstance(values, list) else values[index]
 
 
-def _listed(names):
+def _quote_names(names):
     """Names for a message, at most ten of them."""
     shown = ", ".join(map(repr, list(names)[:10]))
     return f"{shown}, … ({len(names)} in all)" if len(names) > 10 else shown

@@ -21,12 +21,9 @@ from mercer.kernels.objects.measures import (
     read_measures,  # noqa: I001
 )
 
-TINY = 1e-15  # masses below this share of the whole are rounding
-LARGE = 20_000  # pairs of points above which POT's network simplex is worth its import, if it is installed
-
 
 # ---------------------------------------------------------------------- discrete transport
-def transport_plan(C, a, b):
+def transport_plan(C, a, b, large=20_000):
     """argmin_F Σᵢⱼ Fᵢⱼ Cᵢⱼ,  F >= 0, of row sums a and column sums b: exact.
 
     Parameters
@@ -35,6 +32,8 @@ def transport_plan(C, a, b):
         Costs.
     a, b : ndarray of shape (q,), (m,)
         Masses > 0 with the same sum.
+    large : int, default=20_000
+        Pairs of points above which POT's network simplex is worth its import, if it is installed.
 
     Returns
     -------
@@ -48,11 +47,11 @@ def transport_plan(C, a, b):
         flow = np.zeros(C.shape)
         flow[linear_sum_assignment(C)] = a[0]
         return flow
-    if C.size > LARGE and importlib.util.find_spec("ot") is not None:
+    if C.size > large and importlib.util.find_spec("ot") is not None:
         from ot import emd
 
         return np.asarray(emd(a, b * (a.sum() / b.sum()), np.ascontiguousarray(C)))
-    return _native.transport.cheapest_flow(C, a, b, TINY)
+    return _native.transport.cheapest_flow(C, a, b, 1e-15)  # masses below this share of the whole are rounding
 
 
 def transport_map(reference, measure):

@@ -8,9 +8,6 @@ from mercer.kernels.objects.graph import as_graphs
 from mercer.kernels.objects.pairs import PairKernel
 from mercer.kernels.objects.structures import Pack
 
-TOLERANCE = 1e-15  # of the residual, relative to its first norm
-MOST_STEPS = 2000
-
 
 class RandomWalk(PairKernel):
     """k(x, z) = Σₙ λⁿ · (number of pairs of walks of n edges, one in x and one in z, through the same labels).
@@ -37,6 +34,7 @@ class RandomWalk(PairKernel):
     counted = "how often walks occur"
 
     hyper = {"decay": (1e-4, 0.1)}
+    most_steps = 2000  # to a residual of 1e-15
 
     def __init__(self, decay=0.05, *, decay_bounds=None): ...
 
@@ -61,10 +59,11 @@ class RandomWalk(PairKernel):
         decay = float(self._positive("decay"))
 
         def pairs(left, right, slope):
-            found = _native.walks.walks(A.arrays, B.arrays, left, right, decay, TOLERANCE, MOST_STEPS, slope)
+            found = _native.walks.walks(A.arrays, B.arrays, left, right, decay, 1e-15, self.most_steps, slope)
             if np.isnan(found[0]).any():
                 raise ValueError(
-                    f"RandomWalk: no convergence in {MOST_STEPS} steps with decay = {decay:g}; take a smaller decay."
+                    f"RandomWalk: no convergence in {self.most_steps} steps with decay = {decay:g}; take a "
+                    "smaller decay."
                 )
             return found
 

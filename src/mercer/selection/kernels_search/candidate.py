@@ -7,10 +7,10 @@ import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
-from mercer.selection.search import box_of
-from mercer.selection.search.descent import begin, descend
+from mercer.selection.search.descent import begin_at, descend
 from mercer.selection.search.latent import AMPLITUDES, LatentObjective
-from mercer.selection.search.objective import Objective, Stop
+from mercer.selection.search.objective import CriterionObjective, Stop
+from mercer.selection.search.space import SearchSpace
 from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
 
 COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
@@ -84,21 +84,13 @@ class Level(ABC):
         """[(kernel, λ), …]: starts without a warm one."""
 
     @abstractmethod
-    def _start(self, objective, kernel, lam):
-        """z of a kernel and λ."""
-
-    @abstractmethod
-    def _end(self, objective):
-        """(kernel, λ) of the best z."""
-
-    @abstractmethod
     def _box(self, kernel):
         """Bounds of z."""
 
     def value(self, candidate):
         """The candidate as it is, on these rows."""
         objective = self.objective(candidate.kernel)
-        objective.value(self._start(objective, candidate.kernel, candidate.lam))
+        objective.value(objective.start(candidate.kernel, candidate.lam))
         return replace(
             candidate, value=objective.best_value if objective.best_z is not None else np.inf, rows=self.rows.n
         )
@@ -112,7 +104,7 @@ class Level(ABC):
         ends = []
         try:
             for kernel, lam in starts:
-                start = begin(objective, self._start(objective, kernel, lam), box, candidate.curvature)
+                start = begin_at(objective, objective.start(kernel, lam), box, candidate.curvature)
                 ends.append(descend(objective, start, box, tolerance))
         except Stop as reason:
             stop = reason
@@ -120,7 +112,7 @@ class Level(ABC):
             pass
         if objective.best_z is None:
             return candidate, stop
-        kernel, lam = self._end(objective)
+        kernel, lam = objective.at(objective.best_z)
         found = {"value": objective.best_value, "rows": self.rows.n}
         found["curvature"] = min(ends, key=lambda end: end.value).B if ends else candidate.curvature
         return self._settled(replace(candidate, kernel=kernel, lam=lam, **found)), stop
@@ -138,16 +130,11 @@ class DensityLevel(Level):
         self.criterion, self.solver, self.variance = criterion, solver, variance_of(rows)
 
     def objective(self, kernel):
-        return Objective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
-
-    def _start(self, objective, kernel, lam):
-        return objective.start(kernel, lam)
-
-    def _end(self, objective):
-        return objective.at(objective.best_z)
+        return CriterionObjective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
 
     def _box(self, kernel):
-        return box_of(kernel, self.rows, self.criterion, bounds=[ratio * self.variance for ratio in NOISE_RANGE])
+        bounds = tuple(ratio * self.variance for ratio in NOISE_RANGE)
+        return SearchSpace(kernel, bounds=bounds).box(self.rows, self.criterion)
 
     def _settled(self, fitted):
         least = DIGITS * self.rows.n * mean_diagonal(fitted.kernel, self.rows.X)
@@ -155,7 +142,7 @@ class DensityLevel(Level):
             return fitted
         objective = self.objective(fitted.kernel)
         try:  # one evaluation more, of few rows, whatever the clock says
-            value = objective.exact(self._start(objective, fitted.kernel, least), gradient=False)[0]
+            value = objective.exact(objective.start(fitted.kernel, least), gradient=False)[0]
         except (NotPositiveDefinite, np.linalg.LinAlgError):
             value = np.inf
         return replace(fitted, lam=least, value=value if np.isfinite(value) else np.inf)
@@ -186,12 +173,6 @@ class LatentLevel(Level):
             one, slope = self.scale.value_and_slope(z[0])
             value, gradient[0] = value + one, gradient[0] + slope
         return value, gradient
-
-    def _start(self, objective, kernel, lam):
-        return objective.start(kernel)
-
-    def _end(self, objective):
-        return objective.at(objective.best_z), np.nan
 
     def _box(self, kernel):
         return kernel.theta_bounds

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mercer.selection.kernels_search.candidate import COARSE, FINE
-from mercer.selection.search.objective import Stop
+from mercer.selection.search.record import Stop
 
 FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
 MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change

@@ -1,5 +1,7 @@
 """θ and λ together: a descent in log space, started well, screened on few rows, and never believed on its word."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from mercer._clock import Clock
@@ -7,19 +9,19 @@ from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.kernels.algebra import amplitudes
 from mercer.kernels.base import Kernel
 from mercer.selection.base import Criterion, rows_of, weights_of
-from mercer.selection.result import SearchResult, at_bounds, describe, flat_directions
-from mercer.selection.search.descent import optimise
+from mercer.selection.options import SearchOptions
+from mercer.selection.result import SearchResult, at_bounds, best_of, describe, flat_directions, is_cut, report_missed
 from mercer.selection.search.lam import choose_lam
-from mercer.selection.search.objective import Objective, Record, Stop
-from mercer.selection.search.several import best_of_list
-from mercer.selection.search.starts import has_amplitude, lam_unit, mean_diagonal, variance_of
-from mercer.selection.search.starts import starts as starting_points
+from mercer.selection.search.levels import descend_by_levels
+from mercer.selection.search.objective import CriterionObjective, Record, Stop
+from mercer.selection.search.space import SearchSpace
+from mercer.selection.search.starts import has_amplitude, mean_diagonal, starting_points
 from mercer.solvers import Cholesky
 
-LAM_RANGE = (1e-9, 1e5)  # of λ to the mean of k(x, x)
+__all__ = ["Record", "SearchSpace", "optimise", "search", "search_rows"]
+
 NEEDED = {
     "diag": "the diagonal of (K + lam I)^-1",
     "logdet": "log det(K + lam I)",
@@ -113,57 +115,68 @@ def search(
     rows = Rows(X, y, weights_of(weight, len(y)), constant if intercept and columns is None else None, merge=False)
     if columns is not None:
         rows.H = columns[rows.used]
-    options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "clock": Clock(time_budget)}
-    options |= {"callback": callback, "random_state": random_state, "prior": prior, "fixed_lam": fixed_lam}
-    return search_rows(kernel, rows, criterion, solver=solver, **options)
+    if fixed_lam and optimize in ("all", "lam"):
+        optimize = "kernel" if optimize == "all" else "none"
+    space = SearchSpace(kernel, lam, bounds, optimize, prior)
+    options, record = SearchOptions(starts=starts), Record(Clock(time_budget), callback)
+    return search_rows(space, rows, criterion, solver=solver, record=record, seed=random_state, options=options)
 
 
-def search_rows(
-    kernel,
-    rows,
-    criterion,
-    *,
-    solver=None,
-    lam=None,
-    optimize="all",
-    bounds=None,
-    starts=3,
-    clock=None,
-    callback=None,
-    random_state=0,
-    prior=None,
-    fixed_lam=False,
-    lam_name="lam",
-):
+def search_rows(space, rows, criterion, *, solver=None, record=None, seed=0, options=SearchOptions()):
     """`search` on `Rows`: what every estimator calls. Equal rows are taken apart unless the criterion merges them.
 
-    The search ends with the clock; ``lam_name`` is what messages call λ.
+    Parameters
+    ----------
+    space : SearchSpace
+    rows : Rows
+    criterion : Criterion or Rule
+    solver : Solver, default=None
+    record : Record, default=None
+        The clock with which the search ends, and the callback.
+    seed : int, default=0
+    options : SearchOptions
+
+    Returns
+    -------
+    SearchResult
     """
-    lam, bounds = _check_start(lam), _check_bounds(bounds)
-    solver = Cholesky() if solver is None else solver
-    check_options(criterion, solver, optimize, prior)
-    if fixed_lam and lam is None:
-        raise ValueError(f"fixed_lam needs {lam_name} > 0, got {lam}.")
+    space, solver, record = space.check(), solver or Cholesky(), record or Record()
+    _check_search(space, criterion, solver)
     rows = rows if criterion.merges and rows.n >= rows.q + 2 else rows.apart()
     if rows.n - rows.q < 2:
-        raise ValueError(f"there is nothing to choose by with {rows.n} rows; give {lam_name}, and no criterion.")
-    record = Record(clock, callback)
-    options = {"lam": lam, "optimize": optimize, "bounds": bounds, "starts": starts, "fixed_lam": bool(fixed_lam)}
-    options |= {"random_state": random_state, "prior": prior, "solver": solver, "lam_name": lam_name}
-    if not isinstance(kernel, list | tuple):
-        return _one(kernel, rows, criterion, record, **options)
+        raise ValueError(f"there is nothing to choose by with {rows.n} rows; give {space.lam_name}, and no criterion.")
+    kernels = space.kernel
+    if not isinstance(kernels, list | tuple):
+        return _search_kernel(space, rows, criterion, record, solver, seed, options)
     if not isinstance(criterion, Criterion):
         raise ValueError(f"{criterion.name} has no value to compare kernels by; use a criterion, or one kernel.")
-    if not len(kernel):
+    if not len(kernels):
         raise ValueError("the list of kernels is empty.")
-    return best_of_list(list(kernel), lambda one: _one(one, rows, criterion, record, **options), record)
+    return _search_list(space, rows, criterion, record, solver, seed, options)
 
 
-def check_options(criterion, solver, optimize="all", prior=None):
-    """Refuse, before the first trial, what cannot be: a solver that does not give what a criterion needs, in words."""
-    if optimize not in ("all", "lam"):
-        raise ValueError(f"optimize must be 'all' or 'lam', got {optimize!r}.")
-    if prior is not None and not isinstance(criterion, Criterion):
+def _search_list(space, rows, criterion, record, *arguments):
+    """The best of a list of kernels, as far as there is time for them; what there was no time for is said."""
+    found, histories, status, kernels = [], [], "ok", list(space.kernel)
+    for kernel in kernels:
+        began = len(record.history)
+        try:
+            found.append(_search_kernel(replace(space, kernel=kernel), rows, criterion, record, *arguments))
+        except Stop as stop:  # it could not even begin
+            status = stop.status
+            break
+        histories.append(record.history[began:])
+        if is_cut(found[-1]):
+            status = found[-1].status
+            break
+    best = best_of(found, histories)
+    best.candidates, best.seconds, best.evaluations = found, record.seconds, len(record.history)
+    return report_missed(best, status, kernels[len(found) :])
+
+
+def _check_search(space, criterion, solver):
+    """Refuse, before the first trial, a solver that does not give what a criterion needs."""
+    if space.prior is not None and not isinstance(criterion, Criterion):
         raise ValueError(f"prior needs a criterion that has a value, such as Evidence or LOO, not {criterion.name}.")
     needs = criterion.needs | (frozenset({"dense"}) if criterion.smooth else frozenset())
     if not needs <= solver.gives:
@@ -174,78 +187,58 @@ def check_options(criterion, solver, optimize="all", prior=None):
         )
 
 
-def _one(kernel, rows, criterion, record, *, lam, prior, solver, lam_name, **options):
+def _search_kernel(space, rows, criterion, record, solver, seed, options):
     """The search for one kernel."""
-    began, count, fixed_lam = record.seconds, len(record.history), options["fixed_lam"]
-    free = np.full(kernel.n_theta, options["optimize"] == "all" and isinstance(criterion, Criterion))
-    scale_free = criterion.scale_free and has_amplitude(kernel) and free.any() and not fixed_lam
-    kept = kernel.names[:1] if scale_free else []
-    free[: len(kept)] = False  # the amplitude: λ alone does what both would do
-    objective = Objective(kernel, rows, criterion, record, solver=solver, free=free, prior=prior)
+    kernel, began, count = space.kernel, record.seconds, len(record.history)
+    free = np.full(kernel.n_theta, space.free_kernel and isinstance(criterion, Criterion))
+    scale_free = criterion.scale_free and has_amplitude(kernel) and free.any() and space.free_lam
+    unseen = kernel.names[:1] if scale_free else []
+    free[: len(unseen)] = False  # the amplitude: λ alone does what both would do
+    same = {"solver": solver, "free": free, "prior": space.prior, "options": options}
+    objective = CriterionObjective(kernel, rows, criterion, record, **same)
     if _is_constant(objective):
-        result = _constant(objective, lam, lam_name)
-    elif not free.any() and fixed_lam:
-        objective.once(objective.start(kernel, lam))
-        result = SearchResult(kernel, lam, objective.best_value)
-    elif not free.any() and prior is None:
-        result = choose_lam(objective, options["bounds"], lam_name)
+        result = _result_of_constant(objective, space)
+    elif not free.any() and not space.free_lam:
+        objective.once(objective.start(kernel, space.lam))
+        result = SearchResult(kernel, space.lam, objective.best_value)
+    elif not free.any() and space.prior is None:
+        result = choose_lam(objective, space.bounds, space.lam_name)
     else:
-        box = box_of(kernel, rows, criterion, lam, options["bounds"], fixed_lam)
-        result = _joint(objective, np.vstack([box[:-1][free], box[-1:]]), lam, lam_name, options)
-    result.flat += kept
+        box, rng = space.box(rows, criterion, options), np.random.default_rng(seed)
+        guesses, noisy = starting_points(space, rows, criterion, rng, options)
+        names = [*objective.names[:-1], space.lam_name]
+        result = optimise(objective, np.vstack([box[:-1][free], box[-1:]]), guesses, rng, noisy=noisy, names=names)
+    result.flat += unseen
     result.criterion, result.history = criterion.name, record.history
     result.seconds, result.evaluations = record.seconds - began, len(record.history) - count
     return result
 
 
-def box_of(kernel, rows, criterion, lam=None, bounds=None, fixed_lam=False):
-    """Bounds of z = (log θ, log λ), of shape (p + 1, 2).
+def optimise(objective, box, guesses, rng, order=None, noisy=(), names=None):
+    """The `SearchResult` of a search by levels: the best point of the last level reached, and what is to be said of it.
 
-    Amplitudes that are free and have no bounds of their own are bounded beside the variance of y, so that y may have
-    any unit; λ beside the mean of k(x, x), of an error that only ratios matter to times the weights.
+    The arguments are those of `descend_by_levels`; ``names`` are those of z in messages.
     """
-    theta = kernel.theta_bounds
-    scaled = None if criterion.scale_free else amplitudes(kernel)
-    if scaled is not None:
-        theta[scaled] += np.log(variance_of(rows))
-    unit = lam_unit(kernel, rows) if criterion.scale_free else mean_diagonal(kernel, rows.X)
-    limits = (lam, lam) if fixed_lam else bounds or [ratio * unit for ratio in LAM_RANGE]
-    return np.vstack([theta, np.log(limits)])
-
-
-def _joint(objective, box, lam, lam_name, options):
-    """θ and λ together, level by level; the last level that was reached decides."""
-    rng = np.random.default_rng(options["random_state"])
-    guesses, noisy = starting_points(objective.kernel, objective.rows, lam, objective.criterion, rng)
-    if options["fixed_lam"]:
-        guesses, noisy = [(kernel, lam) for kernel, _ in guesses], []
-    names = [*objective.names[:-1], lam_name]
-    last, result = climb(objective, box, guesses, options["starts"], rng, noisy=noisy, names=names)
-    result.kernel, result.lam = objective.at(last.best_z)
-    return result
-
-
-def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None):
-    """(level, result): `optimise`, and what is to be said of where it ended; the last level reached decides."""
-    failed, status, reached = objective.record.failed, "ok", []
-    names = objective.names if names is None else names
+    record, reached, status = objective.record, [], "ok"
+    failed, names = record.failed, objective.names if names is None else names
     try:
         # For the whole search: threads of BLAS that wake between two evaluations spin into the next one.
         with few_threads(objective.n):
-            optimise(objective, box, guesses, count, rng, reached, order, noisy)
+            descend_by_levels(objective, box, guesses, rng, reached, order, noisy)
     except Stop as stop:
         status = stop.status
     seen = [level for level in reached if level.best_z is not None]
-    if not seen and status != "ok" and objective.record.succeeded:  # of a list, one before it: there is a result
+    if not seen and status != "ok" and record.succeeded:  # of a list, one before it: there is a result
         raise Stop(status)
     if not seen:
         raise NotPositiveDefinite(
-            f"no trial of {objective.kernel!r} gave a finite value ({objective.record.failed - failed} failed); the "
-            f"last error was: {objective.record.last_error}"
+            f"no trial of {objective.kernel!r} gave a finite value ({record.failed - failed} failed); the "
+            f"last error was: {record.last_error}"
         )
     last = seen[-1]
-    last.settle(box)
-    result = SearchResult(objective.kernel, np.nan, last.best_value, status, failed=objective.record.failed - failed)
+    last.prefer_large_lam(box)
+    kernel, lam = objective.at(last.best_z)
+    result = SearchResult(kernel, lam, last.best_value, status, failed=record.failed - failed)
     result.at_bound = at_bounds(names, last.best_z, box)
     slope = np.max([level.slope for level in seen], axis=0)
     seen_slopes = status == "ok" or slope.any()  # a search that was stopped while it screened has evaluated none
@@ -253,7 +246,7 @@ def climb(objective, box, guesses, count, rng, order=None, noisy=(), names=None)
     if status == "ok":
         result.status = "at_bound" if result.at_bound else "flat" if result.flat else "ok"
     result.message = describe(result, box, names, last.n, objective.n)
-    return last, result
+    return result
 
 
 def _is_constant(objective):
@@ -264,30 +257,11 @@ def _is_constant(objective):
     return bool(np.sum(rest**2) + within <= 1e-26 * np.sum(whole**2))
 
 
-def _constant(objective, lam, lam_name):
+def _result_of_constant(objective, space):
     """Every kernel and λ fits a constant: the given ones are kept."""
-    lam = lam or mean_diagonal(objective.kernel, objective.rows.X)
+    lam, lam_name = space.lam or mean_diagonal(objective.kernel, objective.rows.X), space.lam_name
     message = (
         f"y is constant (up to the trend), so every kernel and {lam_name} fits it; {lam_name} = {lam:.3g} and the "
         "kernel stay."
     )
     return SearchResult(objective.kernel, lam, 0.0, "constant", message)
-
-
-def _check_bounds(bounds):
-    """Bounds of λ as a pair, or None."""
-    if bounds is None:
-        return None
-    low, high = (float(b) for b in bounds)
-    if not 0 < low < high < np.inf:
-        raise ValueError(f"bounds of lam must satisfy 0 < low < high < inf, got ({low}, {high}).")
-    return low, high
-
-
-def _check_start(lam):
-    """λ to start from, or None."""
-    if lam is None or lam == 0:
-        return None
-    if not (np.isfinite(lam) and lam > 0):
-        raise ValueError(f"lam must be positive and finite, got {lam}.")
-    return float(lam)

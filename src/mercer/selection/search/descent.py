@@ -1,41 +1,14 @@
-"""One descent for every criterion: BFGS within bounds, on more and more rows, with the curvature carried along.
-
-Starts are screened on a few hundred rows and followed there; the best end goes on to three times as many rows, and so
-on, so that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little
-when rows are added: it is measured by differences on a third of the rows, where that costs about as much as one
-evaluation on all of them and saves several. It also says what is still to be gained, so that a descent ends without
-trying.
-"""
+"""One descent for every objective: BFGS within bounds, with a Hessian from before where there is one."""
 
 import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
+from mercer.selection.options import SearchOptions
 from mercer.solvers.factoring import eigen
 
-# Levels of rows
-SCREEN, GROW = 150, 3  # least rows of the first level (and ten for each variable), and how much larger the next one is
-FEWEST = 60  # the same where the next one has all rows
-COARSE = 1e-3  # gained in one iteration on a sample of the rows: that is not worth more digits
-# One descent
-MAX_ITER = 100
-FIRST, LONGEST = 1.7, 3.0  # step in log θ, at the beginning and ever: beyond, curvature is another
-FLAT = 1e-5  # least curvature, per row
-DIFFERENCE = 0.01  # step in log θ of the differences
-ARMIJO, HALVINGS = 1e-4, 12
-SHRINK = (0.1, 0.6)  # of a step that was too long
-# When it is done
-STEEP = 30.0  # times the tolerance: a slope in log θ with which a descent on all rows goes on
-TRUSTED = 10.0  # times the tolerance: what a step may gain after which a Hessian that was not measured is believed
-FEW = GROW * SCREEN  # rows up to which the last digits cost next to nothing
-CHEAP = 1e-3  # of the tolerance, where an evaluation costs next to nothing: Newton's last steps double the digits
-# Other rows, and data without noise
-FAR = 1.0  # nats for each row: what was learnt on fewer rows is wrong on all
-FEW_ROWS = 1500  # up to which a descent that begins without noise is worth its time
-HOPELESS = 0.5  # nats for each row that an end on few rows may be behind
-HARDLY, NONE = (1e-5, 5e-3), 100.0  # noise that may be none, of the variance; and none, of the least λ allowed
+LEAST_CURVATURE = 1e-5  # of C, a mean over rows, in log θ
 
 
 @dataclass
@@ -46,155 +19,17 @@ class Position:
     z: np.ndarray
     gradient: np.ndarray
     B: np.ndarray | None = None
-    radius: float = FIRST
+    radius: float = 1.7  # the first step: the next may be longer
 
 
-def optimise(objective, box, guesses, count, rng, reached, order=None, noisy=()):
-    """Screen the guesses on the first level, descend from the best ``count`` there, carry the best up to all rows.
-
-    Guesses are what ``objective.start`` takes. Those that are ``noisy`` are not screened, since their values say
-    nothing of where they lead; they replace the last other. ``reached`` gets the objective of each level as it begins,
-    so that an interrupted search knows what it has. A level has the first rows of ``order``; None is a random one.
-    """
-    n, sizes = objective.n, levels(objective.n, len(box))
-    order = rng.permutation(n) if order is None else order
-    level = on(objective, order, sizes[0])
-    reached.append(level)
-    count, noisy = max(1, int(count)), noisy if count > 1 else ()
-    points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
-    points += distinct([within(level.start(*guess), box) for guess in noisy])
-    if not objective.smooth:
-        return _wander(objective, box, points, order, sizes[1:], reached)
-    ends = [descend(level, begin(level, z, box), box, COARSE) for z in points]
-    before, end = level, _best(ends)
-    for size in sizes[1:]:
-        end = _best(ends)
-        before, level = level, on(objective, order, size)
-        reached.append(level)
-        ends = [_follow(before, level, end, box, COARSE if size < n else level.fine)]
-    if not objective.by_levels and 1 < len(sizes) and n <= FEW_ROWS:
-        starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
-        ends += [descend(level, begin(level, z, box), box, level.fine) for z in starts]
-    if noisy and level.exacting:
-        ends += _without_noise(before, level, end, _best(ends), points[-1], box)
-    if len(sizes) == 1 or n < FEW:
-        _finish(level, _best(ends), box)
-    return None
-
-
-# ---------------------------------------------------------------------------------------- levels
-def levels(n, variables=1):
-    """Numbers of rows: from a few hundred up to n, each three times the one before."""
-    sizes, least = [n], 10 * variables
-    while sizes[0] // GROW >= max(least, SCREEN):
-        sizes.insert(0, sizes[0] // GROW)
-    return [n // GROW, n] if len(sizes) == 1 and n // GROW >= max(least, FEWEST) else sizes
-
-
-def on(objective, order, size):
-    """The objective on the first ``size`` rows of the order."""
-    return objective if size == len(order) else objective.take(np.sort(order[:size]))
-
-
-def screen(level, box, points, count):
-    """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
-    points, values = distinct([within(z, box) for z in points]), []
-    for z in points:
-        failed = level.record.failed
-        value = level.value(z)
-        values.append(np.inf if level.record.failed > failed else value)
-    if np.isfinite(values).any():
-        return [points[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
-    z = points[0]
-    for z in level.safer(points[0], box):
-        level.value(z)
-        if level.best_z is not None:
-            break
-    return [z]
-
-
-def within(z, box):
+def clip_to(z, box):
     """The point of the box that is nearest to z."""
     return np.minimum(np.maximum(z, box[:, 0]), box[:, 1])
 
 
-def distinct(points):
-    """The points without those that are there already."""
-    return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
-
-
-def _best(ends):
-    """The end with the lowest value."""
-    return min(ends, key=lambda end: end.value)
-
-
-def _checked(level, start, end, box):
-    """The start; if it fits the new rows not at all, the first of the safer points behind which they get worse again.
-
-    Equal rows with equal targets in a sample can make λ vanish there.
-    """
-    if start.value < end.value + FAR:
-        return start
-    best = start
-    for z in level.safer(start.z, box):
-        safer = begin(level, z, box)
-        if safer.value >= best.value:
-            break
-        best = safer
-    return best
-
-
-def _follow(before, level, end, box, tolerance):
-    """Descend from where the level before ended; on all rows with the Hessian measured there."""
-    start = _checked(level, begin(level, end.z, box, end.B), end, box)
-    measured = tolerance <= level.fine and start.B is not None
-    if measured:
-        start.B = curvature(before, end, box)
-    return descend(level, start, box, tolerance, measured=measured)
-
-
-def _without_noise(before, level, there, best, noisy, box):
-    """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
-
-    Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
-    It is looked for on the rows of the level before, whose best end was ``there``.
-    """
-    none, share = box[-1, 0] + np.log(NONE), best.z[-1] - noisy[-1]
-    if level.n > FEW_ROWS or not np.log(HARDLY[0]) < share < np.log(HARDLY[1]) or not none < best.z[-1]:
-        return []
-    silent = np.vstack([box[:-1], [none, none]])
-    end = descend(before, begin(before, np.append(noisy[:-1], none), silent), silent, COARSE)
-    if end.value > there.value + HOPELESS:
-        return []
-    return [descend(level, begin(level, end.z, box), box, level.fine)]
-
-
-def _finish(level, best, box):
-    """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
-    few = level.exacting and level.n < FEW
-    best.B = curvature(level, best, box) if few else best.B
-    descend(level, best, box, CHEAP * level.fine if level.exacting else level.fine, measured=few)
-
-
-def _wander(objective, box, points, order, sizes, reached):
-    """The same without derivatives, by the simplex method: for a criterion that has no adjoint."""
-    options = {"xatol": 0.05, "maxfev": MAX_ITER * len(box)}
-
-    def one(level, z, tolerance):
-        return minimize(level.value, z, method="Nelder-Mead", bounds=box, options={"fatol": tolerance, **options}).x
-
-    for z in points:
-        one(reached[0], z, COARSE)
-    for size in sizes:
-        z = reached[-1].best_z
-        reached.append(on(objective, order, size))
-        one(reached[-1], z, COARSE if size < len(order) else objective.fine)
-
-
-# ---------------------------------------------------------------------------------------- one descent
-def begin(level, z, box, B=None):
+def begin_at(level, z, box, B=None):
     """C and its gradient at z, with the Hessian B if one is known from elsewhere."""
-    z = within(z, box)
+    z = clip_to(z, box)
     value, gradient = level(z)
     return Position(value, z, gradient, B)
 
@@ -202,17 +37,17 @@ def begin(level, z, box, B=None):
 def descend(level, start, box, tolerance, measured=False):
     """BFGS within the box, with a Hessian from before; until it promises less than the tolerance, on a flat place.
 
-    A Hessian that was not measured is believed only when the last step gained little, too.
+    A Hessian that was not measured is believed only when the last step gained less than ten tolerances, too.
     """
-    here, last = start, np.inf
-    for _ in range(MAX_ITER):
-        d, gain = step(here, box)
-        done = gain <= tolerance and _flat(level, here, box, tolerance)
-        if done and (measured or last <= TRUSTED * tolerance or gain == 0):
+    here, last, longest = start, np.inf, level.options.longest_step
+    for _ in range(level.options.max_steps):
+        d, gain = step(here, box, longest)
+        done = gain <= tolerance and _is_flat(level, here, box, tolerance)
+        if done and (measured or last <= 10.0 * tolerance or gain == 0):
             break
         there = _line_search(level, here, d, box)
         if there is not None:
-            there.B, there.radius = _updated(here, there), _radius(here, there, d, gain)
+            there.B, there.radius = _update_hessian(here, there), _next_radius(here, there, d, gain, longest)
             last, here = here.value - there.value, there
         elif here.B is None:
             break
@@ -221,17 +56,17 @@ def descend(level, start, box, tolerance, measured=False):
     return here
 
 
-def step(here, box):
+def step(here, box, longest=SearchOptions.longest_step):
     """(d, gain): Newton's step of the free variables, at most ``here.radius`` long, and what it gains."""
     free = _free(here, box)
     B = np.eye(len(here.z)) if here.B is None else here.B
     e, U = eigen(B if free.all() else B[free][:, free])
-    e, slope = np.maximum(e, FLAT), U.T @ here.gradient[free]
-    q = -slope / (e + _shift(e, slope, here.radius))
+    e, slope = np.maximum(e, LEAST_CURVATURE), U.T @ here.gradient[free]
+    q = -slope / (e + _levenberg_shift(e, slope, here.radius))
     d = np.zeros(len(here.z))
     d[free] = U @ q
-    if here.gradient @ (within(here.z + d, box) - here.z) >= 0:  # what the box cuts off was the descent
-        d = -np.clip(here.gradient / max(e.max(initial=0.0), FLAT), -LONGEST, LONGEST)
+    if here.gradient @ (clip_to(here.z + d, box) - here.z) >= 0:  # what the box cuts off was the descent
+        d = -np.clip(here.gradient / max(e.max(initial=0.0), LEAST_CURVATURE), -longest, longest)
     return d, float(-(slope @ q) - 0.5 * (e @ q**2))
 
 
@@ -241,25 +76,25 @@ def _free(here, box):
     return ~(((here.z <= low) & (here.gradient > 0)) | ((here.z >= high) & (here.gradient < 0)))
 
 
-def _flat(level, here, box, tolerance):
+def _is_flat(level, here, box, tolerance):
     """Whether, at the tolerance of all rows, no slope is left that a Hessian of fewer rows may have taken for steep.
 
     What is a valley on all rows can be a dell on a third of them: that Hessian then promises too little.
     """
     final = tolerance <= level.fine
-    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= STEEP * level.fine
+    return not final or np.abs(here.gradient[_free(here, box)]).max(initial=0.0) <= 30.0 * level.fine
 
 
-def _radius(here, there, d, gain):
+def _next_radius(here, there, d, gain, longest):
     """How long the next step may be: as this one if that was cut short; up to twice as long if it kept its promise."""
     length = _length(there.z - here.z)
     if length < 0.7 * _length(d):
         return max(length, 0.1)
     kept = here.value - there.value >= 0.5 * gain
-    return min(max(here.radius, 2.0 * length), LONGEST) if kept else here.radius
+    return min(max(here.radius, 2.0 * length), longest) if kept else here.radius
 
 
-def _shift(e, slope, radius):
+def _levenberg_shift(e, slope, radius):
     """The least μ >= 0 with ‖(B + μI)⁻¹g‖ <= radius, to a few digits: flat directions are cut short, others hardly."""
     if not _length(slope / e) > radius:
         return 0.0
@@ -278,16 +113,16 @@ def _length(v):
 def _line_search(level, here, d, box):
     """The first point along the step, cut at the box, at which C is lower; None where there is none."""
     length = 1.0
-    for _ in range(HALVINGS):
-        z = within(here.z + length * d, box)
+    for _ in range(12):
+        z = clip_to(here.z + length * d, box)
         move = z - here.z
         slope = here.gradient @ move
         if not slope < 0:
             return None
         value, gradient = level(z)
-        if value <= here.value + ARMIJO * slope:
+        if value <= here.value + 1e-4 * slope:
             return Position(value, z, gradient)
-        length *= min(max(_cubic(here.value, slope, value, gradient @ move), SHRINK[0]), SHRINK[1])
+        length *= min(max(_cubic(here.value, slope, value, gradient @ move), 0.1), 0.6)
     return None
 
 
@@ -299,7 +134,7 @@ def _cubic(f0, s0, f1, s1):
     return (math.sqrt(root) - s0 + t) / below if root >= 0 and below > 0 else 0.5
 
 
-def _updated(here, there):
+def _update_hessian(here, there):
     """B after a step, by BFGS; damped (Powell) where the slope did not rise enough."""
     s, y, B = there.z - here.z, there.gradient - here.gradient, here.B
     if B is None:
@@ -313,17 +148,17 @@ def _updated(here, there):
     return B - Bs[:, None] * (Bs / sBs) + y[:, None] * (y / sy)
 
 
-def curvature(level, end, box):
+def measure_curvature(level, end, box):
     """The Hessian at an end, by differences of the gradient, made positive; what BFGS has where a trial fails."""
-    failed, p = level.record.failed, len(end.z)
-    H, moves = np.zeros((p, p)), np.flatnonzero(box[:, 1] - box[:, 0] > 2.0 * DIFFERENCE)
+    failed, p, step = level.record.failed, len(end.z), 0.01  # in log θ
+    H, moves = np.zeros((p, p)), np.flatnonzero(box[:, 1] - box[:, 0] > 2.0 * step)
     for j in moves:
         z = end.z.copy()
-        z[j] += DIFFERENCE if z[j] + DIFFERENCE <= box[j, 1] else -DIFFERENCE
+        z[j] += step if z[j] + step <= box[j, 1] else -step
         H[j] = (level(z)[1] - end.gradient) / (z[j] - end.z[j])
     if level.record.failed > failed:
         return end.B
     B, part = np.eye(p), np.ix_(moves, moves)
     e, U = eigen((H[part] + H[part].T) / 2.0)
-    B[part] = (U * np.maximum(np.abs(e), 10.0 * FLAT)) @ U.T
+    B[part] = (U * np.maximum(np.abs(e), 10.0 * LEAST_CURVATURE)) @ U.T
     return B

@@ -7,25 +7,18 @@ from mercer._clock import refuse_late
 from mercer.selection.base import Criterion
 from mercer.selection.path import POINTS, Path, default_grid
 from mercer.selection.result import SearchResult
-from mercer.selection.search.objective import Stop
-from mercer.solvers import Spectral, choose
-
-MOST = 3000  # rows up to which the eigen-decomposition is the faster way
-SAMPLE, FEW_ROWS = 1000, 300  # rows whose path shows where to look; and where there are not LONG seconds
-LONG = 2.0
-AROUND = np.log(1e3)  # how far around it
-TOL = 1e-2  # in log λ
-FEW = 40  # λ on the grid of a criterion that costs more than O(n²) for each; the minimum is refined anyway
+from mercer.selection.search.record import Stop
+from mercer.solvers import Sizes, Spectral, choose_solver
 
 
 def choose_lam(objective, bounds=None, lam_name="lam"):
     """Return the `SearchResult` with the kernel as it is and λ by the rule."""
     rule, clock = objective.criterion, objective.record.clock
-    decomposing = choose("spectral", objective.n, objective.rows.d, path=True, binding=False)[1].seconds
+    decomposing = choose_solver("spectral", Sizes(objective.n, objective.rows.d, binding=False), path=True)[1].seconds
     if not isinstance(rule, Criterion):
         what, instead = f"the path of {rule.name} for n = {objective.n}", "criterion='loo', fewer rows"
         refuse_late(decomposing, clock.budget, what, instead)
-    if not isinstance(rule, Criterion) or (objective.n <= MOST and clock.fits(decomposing)):
+    if not isinstance(rule, Criterion) or (objective.n <= objective.options.path_rows and clock.fits(decomposing)):
         found = path_of(objective, bounds)
         found.lam_name = lam_name
         choice = rule.choose(found)
@@ -39,7 +32,7 @@ def path_of(objective, bounds=None):
     """The path of the rows of an objective."""
     rows = objective.rows
     spectrum = Spectral().resolvent(rows.gram(objective.kernel), objective.span)
-    points = FEW if objective.criterion.costly else POINTS
+    points = 40 if objective.criterion.costly else POINTS  # the minimum is refined anyway
     lams = default_grid(spectrum.eigenvalues, points) if bounds is None else np.geomspace(*bounds, points)
     criteria = [objective.criterion] if isinstance(objective.criterion, Criterion) else []
     return Path(spectrum, rows, lams, criteria, kernel=objective.kernel)
@@ -47,17 +40,16 @@ def path_of(objective, bounds=None):
 
 def _line_search(objective, bounds, lam_name):
     """Brent's method in log λ around the λ that a sample of the rows chooses; a failed λ counts as a bad one."""
-    n = objective.n
-    some = SAMPLE if objective.record.clock.fits(LONG) else FEW_ROWS
+    n, tolerance, around = objective.n, 1e-2, np.log(1e3)  # in log λ
+    some = objective.options.sample_rows if objective.record.clock.fits(2.0) else 300
     sample = objective.take(np.sort(np.random.default_rng(0).permutation(n)[: min(some, n)]))
     found = path_of(sample, bounds)
     centre, status = np.log(found.choose(sample.criterion).lam), "ok"
-    low, high = (centre - AROUND, centre + AROUND) if bounds is None else np.log(bounds)
+    low, high = (centre - around, centre + around) if bounds is None else np.log(bounds)
     failed = objective.record.failed
     try:
-        minimize_scalar(
-            lambda z: objective.value(np.array([z])), bounds=(low, high), method="bounded", options={"xatol": TOL}
-        )
+        options = {"xatol": tolerance}
+        minimize_scalar(lambda z: objective.value(np.array([z])), bounds=(low, high), method="bounded", options=options)
     except Stop as stop:
         status = stop.status
     best = centre if objective.best_z is None else objective.best_z[-1]
@@ -65,7 +57,7 @@ def _line_search(objective, bounds, lam_name):
     result.failed = objective.record.failed - failed
     if status != "ok":
         result.message = f"the search was cut short ({status}); the best {lam_name} so far, {result.lam:.3g}, is kept."
-    elif min(best - low, high - best) < 2 * TOL:
+    elif min(best - low, high - best) < 2 * tolerance:
         result.status = "at_lower_edge" if best - low < high - best else "at_upper_edge"
         result.at_bound = {lam_name: result.lam}
         result.message = (

@@ -3,73 +3,81 @@
 import numpy as np
 
 from mercer.gram import TiledGram, take
+from mercer.selection.options import SearchOptions
 from mercer.selection.result import SearchResult
-from mercer.selection.search import climb
-from mercer.selection.search.objective import Record, Trials, as_sum
-from mercer.selection.search.starts import mean_diagonal as level_of
-from mercer.selection.search.starts import median_heuristics, with_amplitude
+from mercer.selection.search import optimise
+from mercer.selection.search.objective import Objective, Record, density_tolerance
+from mercer.selection.search.starts import mean_diagonal, median_heuristics, with_amplitude
 
 AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
 
 
-class LatentObjective(Trials):
+class LatentObjective(Objective):
     """z = log θ ↦ (C/n, ∂C/∂z / n) for C = −log evidence of some rows, with ∂C/∂K from whoever knows the likelihood.
 
     ``evaluate`` is (K, index, gradient) ↦ (C, ∂C/∂K or None) of the rows of an index.
     """
 
-    def __init__(self, kernel, X, evaluate, index, record, prior=None):
-        super().__init__(kernel, len(index), list(kernel.names), record, prior)
+    def __init__(self, kernel, X, evaluate, index, record, prior=None, options=SearchOptions()):
+        super().__init__(kernel, len(index), list(kernel.names), record, prior, options)
         self.X, self.evaluate, self.index = X, evaluate, index
 
     @property
     def fine(self):
-        """What a descent on all rows may leave to gain."""
-        return as_sum(self.n)
+        return density_tolerance(self.n, self.options)
 
     def take(self, index):
-        """Return the same on some of the rows."""
-        return LatentObjective(
-            self.kernel, take(self.X, index), self.evaluate, self.index[index], self.record, self.prior
-        )
+        same = self.record, self.prior, self.options
+        return LatentObjective(self.kernel, take(self.X, index), self.evaluate, self.index[index], *same)
 
-    def start(self, kernel):
+    def start(self, kernel, lam=None):
         """log θ."""
         return kernel.theta
 
     def at(self, z):
-        """The kernel at z."""
-        return self.kernel.with_theta(z)
+        """(the kernel at z, nan)."""
+        return self.kernel.with_theta(z), np.nan
+
+    def entry(self, z):
+        """What the history keeps of z: log θ."""
+        return {"theta": z.tolist()}
 
     def _evaluate(self, z, gradient):
-        K = TiledGram(self.at(z), self.X)
+        K = TiledGram(self.at(z)[0], self.X)
         value, W = self.evaluate(K, self.index, gradient)
         return value, K.grad(W) if gradient else np.zeros(len(z))
 
-    def _transformed(self, value, gradient, prior):
-        return (value + prior[0]) / self.n, (gradient + prior[1]) / self.n
 
+def search_latent(space, X, evaluate, *, order, record=None, seed=0, options=SearchOptions()):
+    """`SearchResult`, with λ = nan, of argmin C(θ) = −log evidence over the free θ, on more and more rows.
 
-def search_latent(
-    kernel, X, evaluate, *, rows, order=None, prior=None, starts=3, clock=None, callback=None, random_state=0
-):
-    """`SearchResult`, with λ = nan, of argmin C(θ) = −log evidence over the free θ, on more and more of n rows.
+    Parameters
+    ----------
+    space : SearchSpace
+        Of which the kernel and its prior are used.
+    X : collection of n inputs
+    evaluate : callable
+        (K, index, gradient) ↦ (C, ∂C/∂K or None) of the rows of an index.
+    order : ndarray of shape (n,)
+        The rows: a level of the search has the first ones.
+    record : Record, default=None
+    seed : int, default=0
+    options : SearchOptions
 
-    ``evaluate`` is that of `LatentObjective`. A level of the search has the first rows of ``order``; None is a random
-    one. The others are those of `search`.
+    Returns
+    -------
+    SearchResult
     """
-    record, rng = Record(clock, callback), np.random.default_rng(random_state)
-    objective = LatentObjective(kernel, X, evaluate, np.arange(rows), record, prior)
+    kernel, record, rng = space.kernel, record or Record(), np.random.default_rng(seed)
+    objective = LatentObjective(kernel, X, evaluate, np.arange(len(order)), record, space.prior, options)
     if not kernel.n_theta:
         objective.once(np.zeros(0))
-        C = objective.best_value
-        return SearchResult(kernel, np.nan, C, criterion="evidence", history=record.history, evaluations=1)
-    level = level_of(kernel, X)
-    guesses = [(kernel,)]
-    for guess in median_heuristics(kernel, X, None, rng):
-        guesses += [(with_amplitude(guess, amplitude, level),) for amplitude in AMPLITUDES]
-    last, result = climb(objective, kernel.theta_bounds, guesses, starts, rng, order)
-    result.kernel = objective.at(last.best_z)
+        result = SearchResult(kernel, np.nan, objective.best_value)
+    else:
+        level, guesses = mean_diagonal(kernel, X), [(kernel, None)]
+        for guess in median_heuristics(kernel, X, None, rng, options.length_factors):
+            guesses += [(with_amplitude(guess, amplitude, level), None) for amplitude in AMPLITUDES]
+        result = optimise(objective, kernel.theta_bounds, guesses, rng, order)
     result.criterion, result.history = "evidence", record.history
     result.seconds, result.evaluations = record.seconds, len(record.history)
     return result

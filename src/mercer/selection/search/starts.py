@@ -5,11 +5,7 @@ import copy
 import numpy as np
 
 from mercer.kernels.objects.tables import Table
-
-PAIRS = 1000
-ALL_PAIRS = 200  # rows up to which no pair is left to chance: repeated rows and weights then give the same start
-FACTORS = (1.0, 0.3, 3.0)  # of the median length scales
-RATIOS = (1e-2, 1e-1, 1e-4)  # of λ to the variance
+from mercer.selection.options import SearchOptions
 
 
 def median_heuristic(kernel, X, weight=None):
@@ -17,7 +13,7 @@ def median_heuristic(kernel, X, weight=None):
     return median_heuristics(kernel, X, weight, factors=(1.0,))[0]
 
 
-def median_heuristics(kernel, X, weight=None, rng=None, factors=FACTORS):
+def median_heuristics(kernel, X, weight=None, rng=None, factors=SearchOptions.length_factors):
     """[kernel, …] with several multiples of the median distances for its length scales.
 
     All pairs of different rows, weighted; of many rows some, drawn in proportion to the weights. Kernels under
@@ -26,14 +22,14 @@ def median_heuristics(kernel, X, weight=None, rng=None, factors=FACTORS):
     rng = np.random.default_rng(0) if rng is None else rng
     if not (isinstance(X, np.ndarray) and X.ndim == 2 or isinstance(X, Table)) or len(X) < 2:
         return [kernel] * len(factors)
-    if len(X) <= ALL_PAIRS:
+    if len(X) <= 200:  # no pair is left to chance: repeated rows and weights then give the same start
         i, j = np.triu_indices(len(X), 1)
         share = np.ones(len(i)) if weight is None else weight[i] * weight[j]
     else:
-        i, j = rng.choice(len(X), size=(2, PAIRS), p=None if weight is None else weight / weight.sum())
+        i, j = rng.choice(len(X), size=(2, 1000), p=None if weight is None else weight / weight.sum())
         share = np.ones(len(i))
     pairs = _Pairs(X, i, j, share)
-    return [_set(kernel, pairs, factor) for factor in factors]
+    return [_set_lengths(kernel, pairs, factor) for factor in factors]
 
 
 class _Pairs:
@@ -67,7 +63,7 @@ class _Pairs:
         return other
 
 
-def _set(kernel, pairs, factor):
+def _set_lengths(kernel, pairs, factor):
     """Length scales of a tree of kernels, from |x − z| of pairs of rows."""
     other = copy.copy(kernel)
     free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
@@ -76,7 +72,7 @@ def _set(kernel, pairs, factor):
         value = np.clip(value, *free["length_scale"].T)
         other.length_scale = float(value[0]) if np.ndim(kernel.length_scale) == 0 else value
     inside = pairs.inside(kernel) if kernel.parts else None
-    return other if inside is None else other.with_parts(lambda part: _set(part, inside, factor))
+    return other if inside is None else other.with_parts(lambda part: _set_lengths(part, inside, factor))
 
 
 def _typical(differences, share, size):
@@ -98,7 +94,7 @@ def with_amplitude(kernel, amplitude, level):
     if has_amplitude(kernel) and level > 0 and amplitude > 0:
         other = copy.copy(kernel)
         low, high = kernel._own()[0][2][0].tolist()  # floats of Python, which go to inf without a word
-        unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `box_of` has it
+        unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `SearchSpace.box` has it
         other.scale = float(np.clip(kernel.scale * amplitude / level, unit * low, unit * high))
         return other
     return kernel
@@ -118,22 +114,25 @@ def variance_of(rows):
     return found if np.isfinite(found) and found > 0 else 1.0
 
 
-def starts(kernel, rows, lam, criterion, rng):
+def starting_points(space, rows, criterion, rng, options=SearchOptions()):
     """([(kernel, λ), …], noisy): what was given, then the median heuristic with several length scales and λ.
 
     ``noisy`` is one with λ = the variance: all of y is noise at first, and structure is taken in as it pays. That ends
-    in a better optimum more often than a start with a better value.
+    in a better optimum more often than a start with a better value. A λ that is fixed is that of all starts.
     """
-    X, weight, variance, level = rows.X, rows.weight, variance_of(rows), mean_diagonal(kernel, rows.X)
+    kernel, lam, X, ratios = space.kernel, space.lam, rows.X, options.noise_ratios
+    variance, level = variance_of(rows), mean_diagonal(kernel, X)
 
     def scaled(k):
         return k if criterion.scale_free else with_amplitude(k, variance, level)
 
     unit = lam_unit(kernel, rows) if criterion.scale_free else variance
-    given = [(kernel, lam)] if lam else [(kernel, RATIOS[0] * unit), (scaled(kernel), RATIOS[0] * unit)]
-    typical = [scaled(guess) for guess in median_heuristics(kernel, X, weight, rng)]
-    few = [(guess, RATIOS[0] * unit) for guess in typical[1:]]
-    guesses = [*given, *((typical[0], ratio * unit) for ratio in RATIOS), *few]
+    given = [(kernel, lam)] if lam else [(kernel, ratios[0] * unit), (scaled(kernel), ratios[0] * unit)]
+    typical = [scaled(guess) for guess in median_heuristics(kernel, X, rows.weight, rng, options.length_factors)]
+    guesses = [*given, *((typical[0], ratio * unit) for ratio in ratios)]
+    guesses += [(guess, ratios[0] * unit) for guess in typical[1:]]
+    if not space.free_lam:
+        return [(kernel, lam) for kernel, _ in guesses], []
     return guesses, [(typical[0], unit)]
 
 

@@ -1,29 +1,24 @@
-"""The evidence of a process by waves, and its gradient: after one sum over the rows nothing depends on their number."""
+"""The evidence of a process by Fourier features, and its gradient: its cost depends on the rows in one sum only."""
 
 import numpy as np
 
 from mercer import _threads
 from mercer.gram import Rows
-from mercer.gram.fourier import Waves
+from mercer.gram.fourier import FourierFeatures
 from mercer.solvers.base import column_norms
 from mercer.solvers.least_squares import least_squares
 from mercer.solvers.normal import whiten
 from mercer.solvers.projected import Span
 from mercer.solvers.small import factor
-from mercer.solvers.toeplitz import Convolution
-from mercer.solvers.waves import system
-
-PERCENT = 0.01  # that HᵀK̃⁻¹H may be off
-SMALL = 1e-2  # of the iteration for what is left of a column that is a wave
-BLOCK = 2**21  # rows whose waves are summed at once: of all of them copies take more memory than the rows
+from mercer.solvers.toeplitz import Convolution, ToeplitzOptions, toeplitz_system
 
 
-class WaveSums:
-    """ΦᵀWΦ, ΦᵀW[H y] and [H y]ᵀW[H y] of some rows on a grid of waves, y without its plain trend.
+class FeatureSums:
+    """ΦᵀWΦ, ΦᵀW[H y] and [H y]ᵀW[H y] of some rows, y without its least-squares trend.
 
     Parameters
     ----------
-    waves : Waves
+    features : FourierFeatures
     rows : Rows
 
     Attributes
@@ -32,98 +27,99 @@ class WaveSums:
     B : ndarray of shape (M, q + t)
     G : ndarray of shape (q + t, q + t)
     C : ndarray of shape (M, q + t)
-        Coefficients of the columns that are waves, as those of ones are: a constant is the wave of frequency 0.
+        Coefficients of the columns that are features, as those of ones are: a constant is the feature of frequency 0.
     plain : ndarray of shape (q, t)
         The trend by least squares, taken out of y so that an offset costs no digits.
     weight : float
         Of all rows.
     """
 
-    def __init__(self, waves: Waves, rows: Rows):
-        self.waves, self.n, self.q, self.t = waves, rows.n, rows.q, rows.t
+    def __init__(self, features: FourierFeatures, rows: Rows):
+        self.n, self.q, self.t = rows.n, rows.q, rows.t
         H = rows.scaled(rows.H)
         self.plain = least_squares(H, rows.scaled(rows.y), np.zeros(rows.q))[0] if rows.q else np.zeros((0, rows.t))
         self.trend_logdet, width = Span(H).logdet if rows.q else 0.0, rows.q + rows.t
         self.weight, self.G, one = float(rows.weights().sum()), np.zeros((width, width)), (rows.H == 1.0).all(axis=0)
         F, kept = np.zeros(()), np.append(~one, np.ones(rows.t, dtype=bool))
-        for part, u, w in _blocks(waves, rows):
+        for part, u, w in _blocks(features, rows):
             both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
             self.G += both.T @ (w[:, None] * both)
-            F = F + _sums(waves, u, w[:, None] * np.column_stack([np.ones(len(u)), both[:, kept]]))
+            F = F + _sums(features, u, w[:, None] * np.column_stack([np.ones(len(u)), both[:, kept]]))
         # a column of ones, as a constant trend is, has the sums of the weights
-        self.T, self.B = Convolution(F[0]), waves.adjoint(F[np.where(kept, np.cumsum(kept), 0)])
+        self.T, self.B = Convolution(F[0]), features.adjoint(F[np.where(kept, np.cumsum(kept), 0)])
         self.C = np.zeros_like(self.B)
-        self.C[waves.count // 2, ~kept] = 1.0
+        self.C[features.count // 2, ~kept] = 1.0
 
 
-def squares(waves, rows):
+def feature_gram(features, rows, block=2**21):
     """ΦᵀWΦ of some rows, as a `mercer.solvers.toeplitz.Convolution`."""
-    return Convolution(sum(_sums(waves, u, w[:, None])[0] for _, u, w in _blocks(waves, rows)))
+    return Convolution(sum(_sums(features, u, w[:, None])[0] for _, u, w in _blocks(features, rows, block)))
 
 
-def _blocks(waves, rows):
-    """Yield (part, angles, weights) of the rows, not too many at once."""
-    for i in range(0, rows.n, BLOCK):
-        part = slice(i, i + BLOCK)
-        u = waves.angles(rows.X[part])
+def _blocks(features, rows, block=2**21):
+    """Yield (part, angles, weights) of the rows in blocks: copies of all rows at once take too much memory."""
+    for i in range(0, rows.n, block):
+        part = slice(i, i + block)
+        u = features.angles(rows.X[part])
         yield part, u, np.ones(len(u)) if rows.weight is None else rows.weight[part]
 
 
-def _sums(waves, u, C):
-    """``waves.sums`` in two threads; which rows each has is fixed, so that the last bits do not depend on the cores."""
+def _sums(features, u, C):
+    """``features.sums`` in two threads; the split is fixed, so that the last bits do not depend on the cores."""
     found, half = [None, None], len(u) // 2
 
     def work(i, worker):
         part = slice(half, None) if i else slice(half)
-        found[i] = waves.sums(u[part], C[part])
+        found[i] = features.sums(u[part], C[part])
 
     _threads.run(work, 2)
     return found[0] + found[1]
 
 
-class WaveInverse:
+class FourierInverse:
     """K̃ = ΦD²Φᵀ + λW⁻¹ inverted, the trend projected out: as much as the mean and the evidence ask for.
 
     With Ax = DΦᵀW[H y] the mean is ΦDx, ΦᵀK̃⁻¹[H y] = x/D, and tr K̃⁻¹∂K = Σ ∂log D² (1 − λ(A⁻¹)ⱼⱼ).
 
     Parameters
     ----------
-    sums : WaveSums
+    sums : FeatureSums
     D2 : ndarray of shape (M,)
     lam : float
     tol : float
         Of the iteration, where there is one.
+    options : ToeplitzOptions, optional
 
     Attributes
     ----------
     b : ndarray of shape (q, t)
         Coefficients of the trend.
     coef : ndarray of shape (M, q + t)
-        Dx: those of the smooth of each column of H, and of y beside the trend.
+        Dx: those of the smooth of each column of H, and of y − Hb.
     L : ndarray of shape (q, q)
         The factor of HᵀK̃⁻¹H.
     quad : ndarray of shape (t,)
         (y − Hb)ᵀK̃⁻¹(y − Hb).
     """
 
-    def __init__(self, sums, D2, lam, tol):
-        self.n, self.q, self.lam, self._t, self._waves = sums.n, sums.q, lam, sums.t, len(D2)
+    def __init__(self, sums, D2, lam, tol, options=ToeplitzOptions()):
+        self.n, self.q, self.lam, self._t, self._m = sums.n, sums.q, lam, sums.t, len(D2)
         D, q = np.sqrt(D2)[:, None], sums.q
-        self.system = system(sums.T, D2, lam)
-        x, G = self._solved(sums, D, tol)
+        self.system = toeplitz_system(sums.T, D2, lam, options)
+        x, G = self._solve(sums, D, tol)
         made = factor(G[:q, :q]) if q else None
         b = made.solve(np.ascontiguousarray(G[:q, q:])) if q else np.zeros((0, sums.t))
         self.L, self._trend_logdet = (np.tril(made.lower) if q else np.zeros((0, 0))), sums.trend_logdet
         self.b, self.quad = sums.plain + b, np.diagonal(G[q:, q:]) - np.einsum("qt,qt->t", G[:q, q:], b)
         self._xh, self._xy = x[:, :q], x[:, q:] - x[:, :q] @ b
         self.coef = D * np.hstack([self._xh, self._xy])
-        self._found = None
+        self._traces = None
 
-    def _solved(self, sums, D, tol):
+    def _solve(self, sums, D, tol):
         """(A⁻¹B, [H y]ᵀK̃⁻¹[H y]) for B = DΦᵀW[H y].
 
-        Of a trend waves leave little: hᵀWh − bᵀA⁻¹b is the difference of numbers n times as large. Where h = Φc is a
-        wave itself, x = c/D − λA⁻¹c/D, hᵀK̃⁻¹h = ‖c/D‖² − λ(c/D)ᵀA⁻¹c/D and hᵀK̃⁻¹y = (c/D)ᵀA⁻¹b of y lose nothing.
+        Features leave little of a trend: hᵀWh − bᵀA⁻¹b is the difference of numbers n times as large. Where h = Φc is a
+        feature itself, x = c/D − λA⁻¹c/D, hᵀK̃⁻¹h = ‖c/D‖² − λ(c/D)ᵀA⁻¹c/D and hᵀK̃⁻¹y = (c/D)ᵀA⁻¹b of y lose nothing.
         """
         X0, known, lam = sums.C / D, sums.C.any(axis=0), self.lam
         R = np.where(known, -lam * X0, D * sums.B)
@@ -132,22 +128,22 @@ class WaveInverse:
         return X0 + self.solved.X, (S - self.solved.inner) / lam
 
     def _tolerances(self, sums, R, known, D, tol):
-        """Of each column: hᵀK̃⁻¹h is at least hᵀWh/(Σw ΣD² + λ), and a residual r adds at most ‖r‖²/λ² to it."""
+        """Of each column: hᵀK̃⁻¹h >= hᵀWh/(Σw ΣD² + λ) is to be right to one percent; a residual r adds <= ‖r‖²/λ²."""
         least = np.diagonal(sums.G) / (sums.weight * float((D**2).sum()) + self.lam)
-        trend = self.lam * np.sqrt(PERCENT * least) / np.maximum(column_norms(R), np.finfo(float).tiny)
-        trend = np.minimum(np.where(known, SMALL, tol), trend)
+        trend = self.lam * np.sqrt(0.01 * least) / np.maximum(column_norms(R), np.finfo(float).tiny)
+        trend = np.minimum(np.where(known, 0.01, tol), trend)
         return np.where(np.arange(len(trend)) < self.q, trend, tol)
 
     def _traced(self):
         """(log det A, the diagonal of A⁻¹)."""
-        if self._found is None:
-            self._found = self.system.traced()
-        return self._found
+        if self._traces is None:
+            self._traces = self.system.traced()
+        return self._traces
 
     def logdet(self):
         """log det of K̃ of the scaled rows, the trend projected out."""
         inner = 2.0 * float(np.log(np.diagonal(self.L)).sum()) - self._trend_logdet
-        return self._traced()[0] + (self.n - self._waves) * np.log(self.lam) + inner
+        return self._traced()[0] + (self.n - self._m) * np.log(self.lam) + inner
 
     def gradient(self, slopes):
         """∂ log p(y)/∂(log θ, log λ), for ∂ log D²/∂ log θ of shape (p, M)."""

@@ -1,0 +1,43 @@
+"""The numbers that steer how hyper-parameters are searched."""
+
+from dataclasses import dataclass
+
+from mercer._policies import Options
+
+
+@dataclass(frozen=True)
+class SearchOptions(Options):
+    """How θ and λ are searched: starts, levels of rows, steps, and when a descent ends.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.selection import SearchOptions
+    >>> model = KernelRidge(options=[SearchOptions(starts=1)])
+    """
+
+    starts: int = 3  # starts that are followed on the first level of rows; the last of several begins with much noise
+    lam_range: tuple = (1e-9, 1e5)  # least and largest λ, relative to the mean of k(x, x)
+    length_factors: tuple = (1.0, 0.3, 3.0)  # of the median distance, at which length scales start
+    noise_ratios: tuple = (1e-2, 1e-1, 1e-4)  # of λ to the variance of y, at which λ starts
+    first_rows: int = 150  # least rows of the first level, which screens the starts
+    growth: int = 3  # how many times as many rows the next level has
+    sample_gain: float = 1e-3  # gain in C per row below which a descent on some of the rows ends
+    error_gain: float = (
+        1e-4  # the same in log C on all rows: an estimate of an error is not worth more than four digits
+    )
+    density_gain: float = 1e-2  # the same of a log density, in nats of all rows together
+    longest_step: float = 3.0  # in log θ: beyond, the curvature is another
+    max_steps: int = 100  # of one descent
+    noiseless_rows: int = 1500  # rows up to which an optimum without noise is looked for
+    path_rows: int = 3000  # rows up to which λ alone is chosen on its whole path, by an eigendecomposition
+    sample_rows: int = 1000  # rows whose path shows where to look for λ, where there are more than these
+
+
+@dataclass(frozen=True)
+class NeighbourSearchOptions(Options):
+    """How θ and λ are searched by nearest neighbours: batch after batch, each of more rows."""
+
+    batches: tuple = (512, 2048, 4096)  # rows of each batch, whose neighbours are found in the metric of its start
+    followed: tuple = (None, 2, 1)  # how many ends of the batch before are followed; None is all starts
+    gains: tuple = (2e-3, 1e-3, 5e-4)  # gain in the mean log density below which a descent on a batch ends

@@ -1,0 +1,156 @@
+"""A search on more and more rows, with the curvature carried along.
+
+Starts are screened on a few hundred rows and followed there; the best end goes on to three times as many rows, and so
+on, so that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little
+when rows are added: it is measured by differences on a third of the rows, where that costs about as much as one
+evaluation on all of them and saves several. It also says what is still to be gained, so that a descent ends without
+trying.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from mercer.selection.options import SearchOptions
+from mercer.selection.search.descent import begin_at, clip_to, descend, measure_curvature
+
+
+def descend_by_levels(objective, box, guesses, rng, reached, order=None, noisy=()):
+    """Screen the guesses on the first level, descend from the best of them there, carry the best up to all rows.
+
+    Guesses are what ``objective.start`` takes. Those that are ``noisy`` are not screened, since their values say
+    nothing of where they lead; they replace the last other. ``reached`` gets the objective of each level as it begins,
+    so that an interrupted search knows what it has. A level has the first rows of ``order``; None is a random one.
+    """
+    n, options = objective.n, objective.options
+    sizes = level_sizes(n, len(box), options)
+    order = rng.permutation(n) if order is None else order
+    level = take_first(objective, order, sizes[0])
+    reached.append(level)
+    count, noisy = max(1, int(options.starts)), noisy if options.starts > 1 else ()
+    points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
+    points += drop_repeated([clip_to(level.start(*guess), box) for guess in noisy])
+    if not objective.smooth:
+        return _descend_without_slopes(objective, box, points, order, sizes[1:], reached)
+    ends = [descend(level, begin_at(level, z, box), box, options.sample_gain) for z in points]
+    before, end = level, _best(ends)
+    for size in sizes[1:]:
+        end = _best(ends)
+        before, level = level, take_first(objective, order, size)
+        reached.append(level)
+        ends = [_follow(before, level, end, box, options.sample_gain if size < n else level.fine)]
+    if not objective.by_levels and 1 < len(sizes) and n <= options.noiseless_rows:
+        starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
+        ends += [descend(level, begin_at(level, z, box), box, level.fine) for z in starts]
+    if noisy and level.exacting:
+        ends += _without_noise(before, level, end, _best(ends), points[-1], box)
+    if len(sizes) == 1 or n < options.growth * options.first_rows:  # the last digits cost next to nothing
+        _polish(level, _best(ends), box)
+    return None
+
+
+def level_sizes(n, variables=1, options=SearchOptions()):
+    """Numbers of rows: from a few hundred, and ten for each variable, up to n."""
+    sizes, growth, least = [n], options.growth, 10 * variables
+    while sizes[0] // growth >= max(least, options.first_rows):
+        sizes.insert(0, sizes[0] // growth)
+    return [n // growth, n] if len(sizes) == 1 and n // growth >= max(least, 0.4 * options.first_rows) else sizes
+
+
+def take_first(objective, order, size):
+    """The objective on the first ``size`` rows of the order."""
+    return objective if size == len(order) else objective.take(np.sort(order[:size]))
+
+
+def screen(level, box, points, count):
+    """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
+    points, values = drop_repeated([clip_to(z, box) for z in points]), []
+    for z in points:
+        failed = level.record.failed
+        value = level.value(z)
+        values.append(np.inf if level.record.failed > failed else value)
+    if np.isfinite(values).any():
+        return [points[i] for i in np.argsort(values)[:count] if np.isfinite(values[i])]
+    z = points[0]
+    for z in level.safer(points[0], box):
+        level.value(z)
+        if level.best_z is not None:
+            break
+    return [z]
+
+
+def drop_repeated(points):
+    """The points without those that are there already."""
+    return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
+
+
+def _best(ends):
+    """The end with the lowest value."""
+    return min(ends, key=lambda end: end.value)
+
+
+def _make_safer(level, start, end, box):
+    """The start; if it fits the new rows not at all, the first of the safer points behind which they get worse again.
+
+    Equal rows with equal targets in a sample can make λ vanish there.
+    """
+    if start.value < end.value + 1.0:  # a nat for each row
+        return start
+    best = start
+    for z in level.safer(start.z, box):
+        safer = begin_at(level, z, box)
+        if safer.value >= best.value:
+            break
+        best = safer
+    return best
+
+
+def _follow(before, level, end, box, tolerance):
+    """Descend from where the level before ended; on all rows with the Hessian measured there."""
+    start = _make_safer(level, begin_at(level, end.z, box, end.B), end, box)
+    measured = tolerance <= level.fine and start.B is not None
+    if measured:
+        start.B = measure_curvature(before, end, box)
+    return descend(level, start, box, tolerance, measured=measured)
+
+
+def _without_noise(before, level, there, best, noisy, box):
+    """[the end of a descent that begins without noise], where hardly any was found and it costs next to nothing.
+
+    Data without noise, as of a simulation, have an optimum there which no step leads to: λ no longer matters below it.
+    It is looked for on the rows of the level before, whose best end was ``there``.
+    """
+    none, share = box[-1, 0] + np.log(100.0), best.z[-1] - noisy[-1]
+    hardly = np.log(1e-5) < share < np.log(5e-3)  # noise that may be none, relative to the variance
+    if level.n > level.options.noiseless_rows or not hardly or not none < best.z[-1]:
+        return []
+    silent = np.vstack([box[:-1], [none, none]])
+    start = begin_at(before, np.append(noisy[:-1], none), silent)
+    end = descend(before, start, silent, level.options.sample_gain)
+    if end.value > there.value + 0.5:  # nats for each row: hopeless
+        return []
+    return [descend(level, begin_at(level, end.z, box), box, level.fine)]
+
+
+def _polish(level, best, box):
+    """Go on from a coarse end: to the last digits of a log density, where that costs next to nothing."""
+    options = level.options
+    few = level.exacting and level.n < options.growth * options.first_rows
+    best.B = measure_curvature(level, best, box) if few else best.B
+    # Newton's last steps double the digits.
+    descend(level, best, box, 1e-3 * level.fine if level.exacting else level.fine, measured=few)
+
+
+def _descend_without_slopes(objective, box, points, order, sizes, reached):
+    """The same by the simplex method of Nelder and Mead: for a criterion that has no adjoint."""
+    options = objective.options
+    limits = {"xatol": 0.05, "maxfev": options.max_steps * len(box)}
+
+    def minimise(level, z, tolerance):
+        minimize(level.value, z, method="Nelder-Mead", bounds=box, options={"fatol": tolerance, **limits})
+
+    for z in points:
+        minimise(reached[0], z, options.sample_gain)
+    for size in sizes:
+        z = reached[-1].best_z
+        reached.append(take_first(objective, order, size))
+        minimise(reached[-1], z, options.sample_gain if size < len(order) else objective.fine)
