@@ -9,7 +9,7 @@ def changed(part, where, value):
     A dictionary is the fields of the part that differ; a dictionary on the way is changed by its keys.
     """
     name, _, rest = where.partition(".")
-    before = part[name] if isinstance(part, dict) else getattr(part, name)
+    before = part.get(name) if isinstance(part, dict) else getattr(part, name)
     if rest:
         value = changed(before, rest, value)
     elif isinstance(value, dict) and is_dataclass(before):

@@ -11,6 +11,7 @@ from mercer.report import PageContext, ReportLimits, collect, render
 from mercer.report._case import make_case
 from mercer.report._left_out import left_out
 from mercer.report.parts import Missing
+from mercer.report.parts_about import SupportCount
 from mercer.selection.judging import quietly
 
 NO_TIME = [ReportLimits(time_budget=0.0)]
@@ -91,7 +92,7 @@ def test_larger_svrs_are_judged_by_folds(rng):
 def test_an_svr_without_support_vectors(table):
     X, y = table
     found = collect(SVR(Gaussian(1.0), epsilon=100.0).fit(X, y), X, y, options=NO_TIME)
-    assert found.numerics.support == {"vectors": 0, "bounded": 0}
+    assert found.numerics.support == SupportCount(vectors=0, bounded=0)
 
 
 def test_another_trend_has_no_path(table):
@@ -180,7 +181,7 @@ def test_ties_do_not_give_the_target_away(rng):
 def test_units_of_names_that_are_cut(table, name):
     X, y = table
     model = KernelRidge(Gaussian(0.4), lam=0.1).fit(X, y)
-    known = {"units": {name: (50.0, 10.0)}, "time_budget": 0.0}
+    known = {"context": PageContext(units={name: (50.0, 10.0)}), "options": NO_TIME}
     found = collect(model, X, y, feature_names=["other", name], **known)
     assert found.data.features[1].low == pytest.approx(50 + 10 * X[:, 1].min())
     assert found.data.features[0].low == pytest.approx(X[:, 0].min())

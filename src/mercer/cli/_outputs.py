@@ -129,14 +129,17 @@ def _findings(settings, fitted, scores, result, frame, order, budget):
 
 def page_about(settings, fitted, X, y, scores, notes, labels, rows, budget, seen=True):
     """Findings about some rows of a model that was fitted on so many; None if nobody asks for them."""
-    from mercer.report import collect
+    from mercer.report import PageContext, ReportLimits, collect
 
     if not (settings.report or settings.output):
         return None
+    context = PageContext(
+        notes=notes, command=settings.command, row_labels=labels, units=fitted.recipe_.units, fitted_rows=rows,
+        selection=fitted.selection_, seen=seen, errors=fitted.left_out_,
+    )  # fmt: skip
     return collect(
-        fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores, notes=notes,
-        command=settings.command, row_labels=labels, units=fitted.recipe_.units, time_budget=budget.telling,
-        fitted_rows=rows, selection=fitted.selection_, seen=seen, errors=fitted.left_out_,
+        fitted.estimator_, X, y, feature_names=fitted.feature_names_, target=fitted.target_, scores=scores,
+        context=context, options=[ReportLimits(time_budget=budget.telling)],
     )  # fmt: skip
 
 
