@@ -1,11 +1,8 @@
-"""Attributes that are computed once, or that stand in for one that is not there.
-
-A fork that happens while another thread computes one would wait for that lock for ever.
-"""
+"""Attributes that are computed when they are first read, or that have a default after a fit."""
 
 
 class cached_property:  # noqa: N801
-    """As ``functools.cached_property`` of Python 3.12: two threads may compute it twice, and none waits."""
+    """As ``functools.cached_property`` of Python 3.12: without a lock, which a forked process could wait for."""
 
     def __init__(self, function):
         self.function, self.name, self.__doc__ = function, function.__name__, function.__doc__
@@ -24,8 +21,8 @@ class cached_property:  # noqa: N801
         return found
 
 
-class Unless:
-    """An attribute that a fitted estimator has all the same, if its fit did not set it."""
+class Default:
+    """An attribute of a fitted estimator with this value where the fit has set no other."""
 
     def __init__(self, value):
         self.value = value
@@ -38,8 +35,8 @@ class Unless:
         return self.value
 
 
-class Derived:
-    """A method read as an attribute, unless the fit has set one of that name."""
+class Computed:
+    """An attribute that a method computes, where the fit has not set one of that name."""
 
     def __init__(self, function):
         self.function, self.__doc__ = function, function.__doc__

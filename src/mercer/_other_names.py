@@ -46,12 +46,12 @@ FORMULAS = {  # (name there, name here): (words, value there ↦ value here)
 
 
 def unknown_parameter(cls, names, known, values):
-    """The text of a TypeError for parameters that a class does not have, with what they are called here."""
+    """Return the text of a TypeError for parameters that a class does not have, with their names here."""
     return " ".join(_explain(cls.__name__, name, known, values[name]) for name in names)
 
 
 def _explain(who, name, known, value):
-    """A sentence on one parameter."""
+    """Return a sentence on one parameter: its name here, and its value in our convention."""
     start = f"{who} has no {name}"
     if name in NOT_HERE:
         return f"{start}: {NOT_HERE[name]}."

@@ -25,10 +25,10 @@ class Parametrised:
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _storing(vars(cls)["__init__"])
+            cls.__init__ = _store_arguments(vars(cls)["__init__"])
 
 
-def _storing(init):
+def _store_arguments(init):
     """The same ``__init__``, which first stores its arguments; a body of its own finds them there."""
     parameters = list(inspect.signature(init).parameters.values())[1:]  # without self
     if any(parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) for parameter in parameters):

@@ -50,14 +50,14 @@ def check(state, fields, who, closed=True):
 
 
 def check_vectors(kernel, X, who):
-    """Refuse inputs that are no rows of floats beside a kernel on vectors, whose compiled loops trust them."""
+    """Refuse inputs of a kernel on vectors that are not rows of floats: compiled loops rely on it."""
     rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if kernel.domain == "vectors" and not rows:
         raise ValueError(f"{who} is no array of rows of floats but {_kind(X)}.")
 
 
 def _problem(value, wanted, sizes):
-    """Why a value is not what is wanted, or None; the letters that it fixes are put into ``sizes``."""
+    """Return why a value is not of a declared kind, or None; the letters that it fixes are put into ``sizes``."""
     if isinstance(wanted, tuple):
         problems = []
         for one in wanted:
@@ -81,7 +81,7 @@ def _problem(value, wanted, sizes):
 
 
 def _array_problem(value, word, letters, sizes):
-    """Why a value is no array of a kind and a shape."""
+    """Return why a value is not an array of a kind and a shape, or None."""
     factor = word == "factor"
     plain = isinstance(value, np.ndarray) or (word == "matrix" and hasattr(value, "tocsr"))
     if not plain or value.dtype.kind not in KINDS["float" if factor else word]:
@@ -92,7 +92,7 @@ def _array_problem(value, word, letters, sizes):
 
 
 def _rows_problem(value, letters, sizes):
-    """Why a value is no collection of inputs: an array of rows of numbers, or objects with a length."""
+    """Return why a value is not a collection of inputs (rows of numbers, or objects with a length), or None."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         short = value.dtype.kind == "f" and value.dtype.itemsize < 4
         if value.ndim == 2 and not short:
@@ -105,7 +105,7 @@ def _rows_problem(value, letters, sizes):
 
 
 def _bind(sizes, letters, shape):
-    """Give each letter its number, or say where it has another."""
+    """Give each letter of a shape its number; return why it does not fit, or None."""
     if len(letters) != len(shape):
         return f"has {len(shape)} axes, not {len(letters)}"
     for letter, size in zip(letters, shape, strict=True):
@@ -115,13 +115,13 @@ def _bind(sizes, letters, shape):
 
 
 def _kind(value):
-    """What a value is, for a message."""
+    """Describe the type of a value for a message."""
     shape = f" of shape {value.shape} and dtype {value.dtype}" if isinstance(value, np.ndarray) else ""
     return f"a {type(value).__name__}{shape}"
 
 
 class Stateful:
-    """A scikit-learn estimator as its parameters, what it has learnt (``name_``), and what it declares beside them.
+    """A scikit-learn estimator that can be stored: parameters, fitted attributes (``name_``), and declared extras.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Stateful:
         return self
 
     def _restore(self, state):
-        """Take over what was learnt; a class that keeps more than this takes its own out first."""
+        """Set the fitted attributes; a class that stores more takes its own out of the state first."""
         for name, attribute in self.state_extras.items():
             if name in state:
                 vars(self)[attribute] = state.pop(name)
@@ -177,7 +177,7 @@ class Stateful:
         vars(self).update(state)
 
     def _set_requests(self, requests):
-        """Set which metadata each method asks for."""
+        """Set which metadata each method requests, for scikit-learn's routing."""
         for method, asked in requests.items():
             made = vars(self).get(ROUTING) or self._get_metadata_request()
             for parameter, alias in asked.items():
@@ -188,10 +188,10 @@ class Stateful:
 
     @classmethod
     def migrate(cls, version, state):
-        """Return the state of today that a state of an older ``state_version`` means; a class with one overrides it."""
+        """Return a state of an older ``state_version`` as one of today; a class with older versions overrides it."""
         raise ValueError(f"{cls.__name__} does not know its states of version {version}.")
 
 
 def _requests(routing):
-    """{method: {parameter: request}} of what scikit-learn keeps."""
+    """Return {method: {parameter: request}} of scikit-learn's metadata routing."""
     return {method: dict(part.requests) for method, part in vars(routing).items() if method != "owner"}

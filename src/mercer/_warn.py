@@ -42,7 +42,7 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def repeat(caught):
-    """Warn again of what was caught: once it is known that it matters."""
+def warn_again(caught):
+    """Issue caught warnings again, at the caller's line."""
     for one in caught:
         warn(str(one.message), one.category)

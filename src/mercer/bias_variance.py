@@ -222,7 +222,7 @@ def simulate_bias_variance(estimator, X, truth, sigma, n_draws=200, X_test=None,
 
 
 def _covariance_norm(D):
-    """‖DᵀD‖/(R − 1) of R centred draws, by the smaller of the two products."""
+    """Return ‖DᵀD‖/(R − 1) for R centred draws, from the smaller of DᵀD and DDᵀ."""
     return np.linalg.norm(D @ D.T if len(D) < D.shape[1] else D.T @ D) / (len(D) - 1)
 
 

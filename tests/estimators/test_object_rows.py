@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
-from mercer.gram.groundwork import duplicate_groups
+from mercer.gram.duplicates import duplicate_groups
 from mercer.kernels import Categorical, Gaussian, Spectrum, Table
 from mercer.kernels.objects.collection import Objects
 

@@ -190,7 +190,7 @@ CASES = {
     "text for points": ("ridge Cholesky", put(RIDGE, points_="x" * 24), "no collection of inputs"),
     "rows of another model": (
         "ridge Cholesky",
-        lambda h: state(h, ROWS).update(y=state(h, RIDGE)["points_"], spread=state(h, RIDGE)["points_"]),
+        lambda h: state(h, ROWS).update(y=state(h, RIDGE)["points_"], within_squares=state(h, RIDGE)["points_"]),
         "Rows.row_y has 1 where t is 2",
     ),
     "rows of other columns": (

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.kernels import PolynomialBasis, Precomputed
 
-NAMES = ("X", "y", "spread", "H", "index", "used", "row_y", "row_weight", "given", "merged", "total")
+NAMES = ("X", "y", "within_squares", "H", "index", "used", "row_y", "row_weight", "given", "merged", "total")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_rows_that_join_and_leave(merge, trend, given):
     assert_array_equal(left.X, whole.X[points])
     assert_allclose(left.to_rows(left.y[left.index]), anew.to_rows(anew.y[anew.index]), rtol=1e-12)
     assert (left.given, left.merged, left.n) == (anew.given, anew.merged, anew.n)
-    assert_allclose(left.spread.sum(axis=0), anew.spread.sum(axis=0), rtol=1e-12, atol=1e-14)
+    assert_allclose(left.within_squares.sum(axis=0), anew.within_squares.sum(axis=0), rtol=1e-12, atol=1e-14)
 
 
 def test_some_of_the_points_come_with_their_rows(given):
@@ -53,7 +53,7 @@ def test_some_of_the_points_come_with_their_rows(given):
     assert_allclose(some.y, rows.y[[3, 0]])
     assert some.apart().n == mine.sum()
     once = rows.once()
-    assert once.merged == 0 and not once.spread.any()
+    assert once.merged == 0 and not once.within_squares.any()
     assert_allclose(once.row_weight, rows.weights())
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import _threads, _tiles
 from mercer.gram import TiledGram
-from mercer.gram.groundwork import duplicate_groups, merge_points
+from mercer.gram.duplicates import duplicate_groups, merge_points
 from mercer.kernels import Gaussian, Kernel
 
 

@@ -13,7 +13,7 @@ from mercer import Fourier, GaussianProcessRegressor, Neighbours
 from mercer._policies import OptionSet
 from mercer.gram import Rows
 from mercer.gram.fourier import FourierFeatures, from_frequencies, to_frequencies
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.fourier import FourierPosterior, bounding_box
 from mercer.inference.regression import RegressionPosterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram

@@ -5,8 +5,8 @@ import pytest
 
 from mercer import _native
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
 from mercer.gram.neighbours import Clouds, NearestRows
+from mercer.gram.trend import make_trend
 from mercer.inference.neighbours import NeighbourPosterior, OrderedRows
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Matern32, Spectrum

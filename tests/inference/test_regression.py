@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.moments import clip, draw, mixed
 from mercer.inference.regression import RegressionPosterior
@@ -99,7 +99,7 @@ def test_a_walk_ends_where_a_new_factor_begins(trend, rng):
 def test_a_mixture_of_one_is_that_one(rng):
     rows = rows_of(rng, "linear").take(np.arange(12))
     rows.y, rows.row_y = rows.y[:, :1], rows.row_y[:, :1]
-    rows.spread = rows.spread[:, :1]
+    rows.within_squares = rows.within_squares[:, :1]
     f = RegressionPosterior.fit(Gaussian(0.7), rows, 0.1, Cholesky())
     both = PosteriorMixture([f, f])
     assert both.lam == f.lam

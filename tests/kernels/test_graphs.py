@@ -210,12 +210,12 @@ def test_labels_are_compared_by_content():
 def test_keys_are_the_same_in_every_process():
     """They do not depend on Python's hash, on the machine or on what else is counted: these were written down once."""
     kernel = WeisfeilerLehman(1)
-    assert kernel._made(kernel.validate([Graph(PATH, ["C", "é", 3])])).keys.tolist() == [
+    assert kernel._prepared(kernel.validate([Graph(PATH, ["C", "é", 3])])).keys.tolist() == [
         5918039162621565164, 6439700334300191859, 6684801965790025250,
         12662420910787177824, 15626379883988436821, 17005704691532474289,
     ]  # fmt: skip
     kernel = Spectrum(2)
-    assert kernel._made(kernel.validate(["aé😀"])).keys.tolist() == [2407355895044314655, 17011347826916738437]
+    assert kernel._prepared(kernel.validate(["aé😀"])).keys.tolist() == [2407355895044314655, 17011347826916738437]
 
 
 # ---------------------------------------------------------------------- bad input
@@ -266,7 +266,7 @@ def test_labels_on_some_graphs_only_are_refused():
 def carbon_data(n, rng):
     """Random graphs, and how many edges join two nodes of label 0."""
     X = random_graphs(n, rng)
-    zero = VertexHistogram()._made(VertexHistogram().validate([([], [0])])).keys[0]
+    zero = VertexHistogram()._prepared(VertexHistogram().validate([([], [0])])).keys[0]
     return X, np.array([float(np.sum((g.labels[g.edges] == zero).all(axis=1))) for g in X])
 
 

@@ -237,10 +237,12 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
     n, d = 1000, 20
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, 1))
     gram = TiledGram(Gaussian(np.full(d, 4.0)), X)
-    LOO().adjoint(Cholesky().resolvent(gram, np.ones((n, 1))).trial(0.1, whole=True), y)  # loads what is loaded once
+    LOO().adjoint(
+        Cholesky().resolvent(gram, np.ones((n, 1))).unchecked(0.1, whole=True), y
+    )  # loads what is loaded once
     for criterion in (LOO(), Evidence(), GCV(), KFold(5), GCV("robust")):
         tracemalloc.start()
-        W = criterion.adjoint(Cholesky().resolvent(gram, np.ones((n, 1))).trial(0.1, whole=True), y)
+        W = criterion.adjoint(Cholesky().resolvent(gram, np.ones((n, 1))).unchecked(0.1, whole=True), y)
         g = gram.grad(W)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -250,7 +252,7 @@ def test_memory_of_a_gradient_is_a_few_matrices(rng):
 
 def test_disposable_inverse_is_used_once(data):
     X, y, _ = data
-    Kinv = Cholesky().resolvent(TiledGram(KERNEL, X)).trial(LAM, whole=True)
+    Kinv = Cholesky().resolvent(TiledGram(KERNEL, X)).unchecked(LAM, whole=True)
     LOO().adjoint(Kinv, y)
     with pytest.raises(ValueError, match="given its array away"):
         Kinv.dense()
@@ -281,4 +283,4 @@ def test_bad_arguments(data):
         Mixed().resolvent(DenseGram.from_matrix(-np.eye(3))),
     ):
         with pytest.raises(NotPositiveDefinite, match="not positive definite"):
-            make.trial(0.5)
+            make.unchecked(0.5)

@@ -38,11 +38,10 @@ from mercer.kernels import (
     Standardised,
 )
 from mercer.kernels.words import describe_together
-from mercer.selection import GCV, LOO, kernels_search, search, search_kernels
+from mercer.selection import GCV, LOO, KernelSearchOptions, search, search_kernels
 from mercer.selection.kernels_search.candidate import shrink
-from mercer.selection.kernels_search.columns import time_column, unit_of
 from mercer.selection.kernels_search.objects import stand_in, text_kind
-from mercer.selection.kernels_search.periods import periods, seasons
+from mercer.selection.kernels_search.series import periods, seasons, time_column, unit_of
 from mercer.selection.kernels_search.vectors import VectorSearch
 from mercer.selection.search.objective import Record
 
@@ -236,11 +235,13 @@ def test_words_of_what_reads_the_same():
     )
 
 
-def test_families_that_there_was_no_time_for_are_said(rng, monkeypatch):
+def test_families_that_there_was_no_time_for_are_said(rng):
     # The first level is cut short, the last is not.
-    monkeypatch.setattr(kernels_search.searching, "SHARES", {2: (3e-4, 1.0)})
+    short = KernelSearchOptions(shares=(3e-4, 3e-4, 1.0))
     X = rng.standard_normal((950, 2))
-    found = search_kernels(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1)
+    found = search_kernels(
+        X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(950), time_budget=600.0, keep=1, options=short
+    )
     assert found.status == "time_budget" and found.candidates_[0].rows == 950
 
 
@@ -409,12 +410,12 @@ class TestLongSeries:
         assert time_column(np.cumsum(rng.integers(1, 3, 300)).astype(float)[:, None]) is None
 
 
-def test_it_says_on_how_many_rows_kernels_were_compared(monkeypatch):
+def test_it_says_on_how_many_rows_kernels_were_compared():
     X = np.random.default_rng(0).standard_normal((90, 2))
     y = X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(90)
     assert search_kernels(X, y, time_budget=20).result().message.endswith(" kernels on all rows.")
-    monkeypatch.setattr(kernels_search.searching, "MOST_ROWS", 50)
-    assert search_kernels(X, y, time_budget=20).result().message.endswith(" kernels on 50 of 90 rows.")
+    few = KernelSearchOptions(most_rows=50)
+    assert search_kernels(X, y, time_budget=20, options=few).result().message.endswith(" kernels on 50 of 90 rows.")
 
 
 class TestBadInput:

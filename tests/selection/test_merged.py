@@ -30,5 +30,5 @@ def test_some_of_the_points_take_their_share_of_what_is_left_within_them(rng):
     X = np.repeat(rng.standard_normal((5, 1)), 3, axis=0)
     rows = Rows(X, rng.standard_normal((15, 1)))
     some = rows.take(np.array([0, 2]))
-    assert_allclose(some.spread, rows.spread[[0, 2]])
-    assert Evidence().extras(some)["spread"] is some.spread
+    assert_allclose(some.within_squares, rows.within_squares[[0, 2]])
+    assert Evidence().extras(some)["spread"] is some.within_squares

@@ -51,7 +51,7 @@ def test_path_equals_separate_solves(data, weighted, intercept):
         z = s[:, None] * Y
         alpha = P @ z
         for criterion in ALL:
-            exact = criterion.value(P, z, w if weighted else None)
+            exact = criterion.value(P, z, w if weighted else None, **criterion.extras(found.rows))
             assert_allclose(found.table[criterion.name][i], exact, rtol=1e-8)
         assert_allclose(found.table["residual"][i], lam * np.linalg.norm(alpha), rtol=1e-8)
         assert_allclose(found.table["norm"][i], np.sqrt(np.sum(alpha * (K @ alpha))), rtol=1e-8)

@@ -40,12 +40,12 @@ def test_weights_are_those_of_universal_kriging(system, rng, solver):
     bordered = np.block([[K + LAM * np.eye(12), H], [H.T, np.zeros((3, 3))]])
     solution = np.linalg.solve(bordered, np.vstack([B, h.T]))
     E, m = solution[:12], solution[12:]
-    found = P.weigh(B, h)
+    found = P.kriging_weights(B, h)
     assert_allclose(found.E, E, atol=1e-9)
-    assert_allclose(found.slack, m, atol=1e-9)
+    assert_allclose(found.trend_residual, m, atol=1e-9)
     known = 2 * E.T @ B - E.T @ (K + LAM * np.eye(12)) @ E
-    assert_allclose(P.explained_between(B.copy(), h), (known + known.T) / 2, atol=1e-9)
-    assert_allclose(P.explained(B.copy(), h), np.diag(known), atol=1e-9)
+    assert_allclose(P.explained_covariance(B.copy(), h), (known + known.T) / 2, atol=1e-9)
+    assert_allclose(P.explained_variance(B.copy(), h), np.diag(known), atol=1e-9)
     alpha, b = P.regress(y)
     assert_allclose(found.E.T @ y, B.T @ alpha + h @ b, rtol=1e-8)
 
@@ -61,7 +61,7 @@ def test_an_offset_of_y_costs_no_digits(system):
 def test_a_trial_repairs_nothing_and_tells_nothing(recwarn):
     K = DenseGram.from_matrix(np.ones((3, 3)))  # singular: a fit adds to the diagonal, and says so
     with pytest.raises(NotPositiveDefinite):
-        Cholesky().resolvent(K).trial(0.0)
+        Cholesky().resolvent(K).unchecked(0.0)
     assert not recwarn.list
     with pytest.warns(match="was added to its diagonal"):
         Cholesky().resolvent(K)(0.0)

@@ -156,7 +156,7 @@ class ClassProblem(Problem):
     def fit_exactly(self, at):
         rows, model, kernel = self.rows, at.start, at.kernel
         posterior = model.fit(TiledGram(kernel, rows.X), self.memory, self.clock)
-        fit = ExactClasses(kernel, kernel.retain(rows.X), model, posterior)
+        fit = ExactClasses(kernel, kernel.stored_inputs(rows.X), model, posterior)
         fit.result = at.result
         one = np.minimum(rows.row_weight, 1.0) / rows.weights()[rows.index]  # of the weight of a point: one copy
         prob, number = posterior.loo(rows.index, one, self.averaging), rows.row_y[:, 0].astype(int)

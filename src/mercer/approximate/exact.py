@@ -65,7 +65,7 @@ class ExactFit(Fitted):
     @property
     def points(self):
         """What the kernel keeps of the inputs."""
-        return self.kernel.retain(self.rows.X)
+        return self.kernel.stored_inputs(self.rows.X)
 
     @abstractmethod
     def _inverse(self):

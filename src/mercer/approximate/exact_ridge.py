@@ -15,6 +15,7 @@ from mercer.gram import Rows, take
 from mercer.kernels import Kernel
 from mercer.selection import SearchOptions
 from mercer.selection.search import Record, SearchSpace, search_rows
+from mercer.selection.targets import check_units
 from mercer.solvers.fitted import LeftOut, constant_model, examine_fit, left_out
 from mercer.solvers.plan import SOLVERS, as_solver, choose_solver
 
@@ -49,6 +50,7 @@ class RidgeProblem(Problem):
             return self.search_expressions(self._solver())
         for kernel in [] if self.unnamed else self.kernels:
             kernel(take(rows.X, [0]))  # what it cannot read is refused in words, not by a trial
+        check_units(rule, rows)
         unseen = self.unnamed and rule.smooth and self.optimize != "lam"
         kernels, rule = list(self.kernels) if self.several else self.kernels[0], rule.restrict(rows.used)
         prior = default_prior(self.kernels[0]) if unseen else None

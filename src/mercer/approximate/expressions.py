@@ -3,7 +3,9 @@
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
+from mercer.selection import KernelSearchOptions
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
+from mercer.selection.search import Record
 
 SECONDS = 30.0  # of a search, unless time_budget says otherwise
 LEAST_ROWS = 5
@@ -16,8 +18,7 @@ def searchable(rows):
 
 def search_expressions(problem, rows, criterion, solver=None, clock=FOREVER):
     """The `KernelSearch` for a problem, until the clock is spent."""
-    options = {"solver": solver, "random_state": problem.seed} | _options(problem, clock)
-    return search_kernels_rows(rows, criterion=criterion, keep=5, **options)
+    return search_kernels_rows(rows, criterion=criterion, solver=solver, seed=problem.seed, **_options(problem, clock))
 
 
 def search_class_expressions(problem, rows, evaluate, order, scale=None):
@@ -26,5 +27,6 @@ def search_class_expressions(problem, rows, evaluate, order, scale=None):
 
 
 def _options(problem, clock):
-    """The clock, names of columns and who listens."""
-    return {"clock": clock if clock.limited else Clock(SECONDS), "callback": problem.report, "names": problem.names}
+    """The record, names of columns, and the options of the problem."""
+    record = Record(clock if clock.limited else Clock(SECONDS), problem.report)
+    return {"record": record, "names": problem.names, "options": problem.options[KernelSearchOptions]}

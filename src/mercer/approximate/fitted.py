@@ -156,7 +156,7 @@ def expansion(kernel, points, alpha, b, flat):
     """What Σⱼ αⱼ k(x, xⱼ) + b publishes; b is of shape (t,), (q, t), or empty."""
     b = np.reshape(b, (-1, alpha.shape[1]))
     return {
-        "kernel_": kernel, "points_": kernel.retain(points), "dual_coef_": by_target(alpha, flat),
+        "kernel_": kernel, "points_": kernel.stored_inputs(points), "dual_coef_": by_target(alpha, flat),
         "intercept_": number_by_target(b[0], flat) if b.size else 0.0,
     }  # fmt: skip
 

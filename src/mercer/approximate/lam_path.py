@@ -43,6 +43,7 @@ class LamPath:
         self.target, self.times = target, times
         self.clock, self.report, self.first = FOREVER, None, True
         self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
+        self.scale = loss_scale(columns)
         self.K, self.loo = columns.gram(kernel, rows.X), not is_splitter(criterion) and criterion.word == "loo"
 
     def path(self, lams):
@@ -70,7 +71,7 @@ class LamPath:
             began = time.perf_counter()
             found = self.columns.fit(self.K, lam / self.times, found, self._limit())
             F = left_out_decision(self.kernel, self.rows.X, self.K, self.columns, found, lam / self.times)
-            done = self._record(lam, self.columns.mean_loss(F), found, began)
+            done = self._record(lam, self.columns.mean_loss(F, self.scale), found, began)
             if self.best() == lam and self.times == 1.0:
                 self.kept = {"lam": lam, "starts": found, "loo": F}
             if done:
@@ -85,7 +86,7 @@ class LamPath:
             for i, (train, test) in enumerate(splits):
                 learn, judge = parts[i]
                 found[i] = learn.fit(self.K.restrict(train), lam / self.times, found[i], self._limit())
-                total += weight[i] * judge.mean_loss(values(found[i], self.K, train, test))
+                total += weight[i] * judge.mean_loss(values(found[i], self.K, train, test), self.scale)
                 if self._limit().spent:
                     self.status = "time_budget"  # a sum over some of the folds says nothing: no value is kept
                     return
@@ -131,6 +132,19 @@ class LamPath:
         elif not self.clock.fits(entry["seconds"]):
             self.status = "time_budget"
         return self.status != "ok"
+
+
+def loss_scale(columns):
+    """What the loss of each of several targets is divided by: that of its mean, over the mean of all; None of others.
+
+    A constant target does not count.
+    """
+    loss, Y, w = columns.loss, columns.Y, columns.weight
+    if Y.shape[1] < 2 or columns.joint or loss.classification or loss.deviance != "squared":
+        return None
+    found = np.array([w @ loss.value(y, np.full_like(y, np.average(y, weights=w))) for _, y in columns.pairs])
+    positive = found[found > 0.0]
+    return np.where(found > 0.0, found / positive.mean(), np.inf) if positive.size else None
 
 
 def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None, unasked=False):

@@ -7,6 +7,7 @@ from mercer.approximate.base import Hyperparameters
 from mercer.approximate.expressions import searchable
 from mercer.approximate.landmarks_state import LandmarkState, ridge_on_landmarks
 from mercer.gram.rows import constant
+from mercer.selection.targets import check_units
 
 
 def search(how, problem, clock=None):
@@ -18,6 +19,8 @@ def search(how, problem, clock=None):
     task = shared.prepare_search(how, problem, constant_or_none(problem), clock=clock and clock())
     kernel, found = kernels[0], None
     if shared.rule_of(problem.criterion) is not None:
+        if problem.rows is not None:
+            check_units(problem.criterion, problem.rows)
         kernel, found = shared.choose_kernel(task, problem, kernels)
     return Hyperparameters(kernel, problem.lam, found, (task, board and board.result))
 

@@ -9,11 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._warn import warn
 from mercer.approximate.base import Hyperparameters, Problem, is_splitter
 from mercer.approximate.fitted import Fitted, conventions, expansion
-from mercer.approximate.lam_path import choose_column_lam
+from mercer.approximate.lam_path import choose_column_lam, loss_scale
 from mercer.dual.columns import LossColumns
 from mercer.exceptions import NumericalWarning
 from mercer.gram import take
 from mercer.losses import Loss
+from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers.plan import as_solver
 from mercer.solvers.plan_iterations import plan_dual, plan_smooth
 
@@ -84,6 +85,8 @@ class MachineProblem(Problem):
         kernels = self.kernels[:1] if self.optimize == "lam" else self.kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
         options = {"target": target, "seed": self.seed, "clock": clock, "report": self.report}
+        if loss_scale(columns) is not None and not columns.quadratic:
+            warn_of_unlike_targets(columns.Y, columns.weight, repr(self.loss))
         found = choose_column_lam(rule, kernels, rows, columns, lam, unasked=not self.asked, **options)
         result = found.result.warn() if self.asked else found.result
         return Hyperparameters(result.kernel, float(result.lam), result, (columns, found.starts, found))

@@ -43,7 +43,7 @@ def search(how, problem, refine_more=None):
     """See `Approximation.search`; ``refine_more`` is (found, space) ↦ a `SearchResult` that goes on from one."""
     rows, kernel, lam, result = problem.rows, problem.kernels[0], problem.start, None
     started, one = time.perf_counter(), take(rows.X, np.arange(1))
-    refuse_without_points(kernel, kernel.retain(one), "new rows have no neighbours; use approximation=None")
+    refuse_without_points(kernel, kernel.stored_inputs(one), "new rows have no neighbours; use approximation=None")
     if problem.criterion is not None:
         some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
         at = learn(problem, problem.kernels, some, lam, Cholesky())

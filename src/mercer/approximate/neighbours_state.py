@@ -85,7 +85,7 @@ class NeighbourState(Fitted):
             residuals, variance = posterior.left_out(np.argsort(posterior.ordered.order)[point])
         squares, count = (residuals**2 / variance[:, None]).mean(axis=1), np.ones(len(point))
         if posterior.lam > 0:
-            squares += rows.spread[point].mean(axis=1) / posterior.lam
+            squares += rows.within_squares[point].mean(axis=1) / posterior.lam
             count = (np.bincount(rows.index, minlength=rows.n) if self.precisions else rows.weights())[point]
         return float(squares.sum() / count.sum())
 

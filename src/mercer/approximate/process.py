@@ -11,7 +11,7 @@ from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.expressions import search_expressions, searchable
 from mercer.approximate.fitted import conventions, slopes_of, trend_attributes
 from mercer.gram import Rows, take
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.algebra import rescale
 from mercer.selection import Evidence, SearchOptions
@@ -129,8 +129,8 @@ def variance_beside(rows, span, learnt):
     size = float(np.abs(rows.y).max(initial=0.0))
     if not size > 0:
         return 1.0
-    rest = span.beside(rows.scaled(rows.y / size))
-    share = float(np.sum(rest**2) + np.sum(rows.spread) / size / size) / (rows.total * rows.t)
+    rest = span.project_out(rows.scaled(rows.y / size))
+    share = float(np.sum(rest**2) + np.sum(rows.within_squares) / size / size) / (rows.total * rows.t)
     spread = np.sqrt(share) * size if share > 1e-26 else 0.0
     if learnt and not SQUARES[0] < (spread or size) < SQUARES[1]:
         spread = spread or size
@@ -146,7 +146,7 @@ def warn_of_units(rows, span):
         return
     size = np.abs(rows.y).max(axis=0)
     size[size == 0] = 1.0
-    spread = size * np.sqrt(np.square(span.beside(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
+    spread = size * np.sqrt(np.square(span.project_out(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
     spread = spread[spread > 1e-12 * size]
     if spread.size > 1 and spread.max() > UNLIKE * spread.min():
         warn(
@@ -239,7 +239,7 @@ def _set_amplitude(found, rows, criterion, solver):
     """(c k, c λ), c = rᵀK̃⁻¹r/(n − q) of the highest evidence: a scale-free criterion says nothing of variances."""
     f = RegressionPosterior.fit(found.kernel, rows, found.lam, solver)
     count = len(rows.index) if criterion.weights == "precision" else rows.total
-    c = float((f.quad.sum() + rows.spread.sum() / found.lam) / ((count - rows.q) * rows.t))
+    c = float((f.quad.sum() + rows.within_squares.sum() / found.lam) / ((count - rows.q) * rows.t))
     scaled = rescale(found.kernel, c) if 0 < c < np.inf else None
     if scaled is not None:
         found.kernel, found.lam = scaled, c * found.lam

@@ -99,7 +99,7 @@ class NoisyGram(Gram):
 
 def inverted(K, whole=False):
     """K⁻¹ by its Cholesky factor; nothing is added to the diagonal or told, as scikit-learn does neither."""
-    return SOLVER.resolvent(K).trial(0.0, whole)
+    return SOLVER.resolvent(K).unchecked(0.0, whole)
 
 
 def log_density(Kinv, y):

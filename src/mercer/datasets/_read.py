@@ -25,7 +25,7 @@ Examples
 
 
 def complete_docstring(load):
-    """The function with what is the same of all of them in its docstring, before its examples."""
+    """Insert the parameters that all loaders share into the docstring of one, before its examples."""
     load.__doc__ = inspect.cleandoc(load.__doc__ or "").replace("Examples\n", COMMON)  # python -OO has none
     return load
 

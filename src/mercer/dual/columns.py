@@ -68,6 +68,12 @@ class LossColumns:
         """The number of rows."""
         return len(self.weight)
 
+    @property
+    def quadratic(self):
+        """Whether the loss is a square, so that a target in another unit asks for the same λ."""
+        y = np.array([1e-3, 1.0, 1e3])
+        return np.allclose(self.loss.value(y, 0.0 * y) / y**2, self.loss.value(y, 0.0 * y)[1])
+
     def take(self, index):
         """Return the same for some of the rows."""
         options = {name: getattr(self, name) for name in OPTIONS}
@@ -143,13 +149,13 @@ class LossColumns:
             columns.append(one if j == 0 else one._replace(gap=0.0, objective=0.0))
         return columns
 
-    def mean_loss(self, F):
-        """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns; of a softmax its own loss."""
+    def mean_loss(self, F, scale=None):
+        """Σᵢ wᵢ L(yᵢ, fᵢ)/Σᵢ wᵢ, averaged over the columns, each over its scale; of a softmax its own loss."""
         total = self.weight.sum()
         if self.joint:
             return -float(Softmax(np.argmax(self.Y, axis=1), F.shape[1], self.weight).value(F) / total)
         values = [self.weight @ loss.value(y, F[:, j]) / total for j, (loss, y) in enumerate(self.pairs)]
-        return float(np.mean(values))
+        return float(np.mean(values if scale is None else values / scale))
 
 
 def rounding(K, alpha):

@@ -20,13 +20,14 @@ from mercer.approximate.kernels import check_kernel, default_kernel
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_X_y, over_partitions, seed_of
 from mercer.gram import apply, take
-from mercer.gram.groundwork import Trend, make_trend
+from mercer.gram.trend import Trend, make_trend
 from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
 from mercer.selection.base import Rule
 from mercer.selection.kernels_search import stand_in
 from mercer.selection.result import reporter
 from mercer.selection.search import Record, SearchSpace, search_rows
+from mercer.selection.targets import check_units
 from mercer.solvers import Solver
 from mercer.sources import as_source
 
@@ -164,6 +165,7 @@ def as_rule(estimator, y=None, *, own=True, words=None):
 
 def chosen(estimator, kernels, rows, rule, solver, lam, optimize=None):
     """The `SearchResult` of a rule on rows, with a warning where it is unsure."""
+    check_units(rule, rows)
     space = SearchSpace(kernels, lam, optimize=optimize or estimator.optimize)
     found = search_rows(
         space,
@@ -261,7 +263,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _set_model(self, kernel, points, coef, intercept, flat):
         """Set what prediction needs."""
         self.kernel_ = kernel
-        self.points_ = kernel.retain(points)
+        self.points_ = kernel.stored_inputs(points)
         self.dual_coef_ = coef[:, 0] if flat else coef
         self.intercept_ = (float(intercept[0]) if flat else intercept) if np.size(intercept) else 0.0
 

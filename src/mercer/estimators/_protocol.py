@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _native, uncertainty
-from mercer._cached import Derived, Unless, cached_property
+from mercer._cached import Computed, Default, cached_property
 from mercer._clock import FOREVER, Clock
 from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
 from mercer._state import Stateful
@@ -91,10 +91,10 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
-    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Unless(
+    lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Default(
         None
     )
-    regularization_ = fit_report_ = Unless({})
+    regularization_ = fit_report_ = Default({})
 
     time_budget = criterion = None
     _clock = FOREVER  # of a fit that is under way
@@ -291,7 +291,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         norm = norms(TiledGram(self.kernel_, self.points_), coef)
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
 
-    @Derived
+    @Computed
     def support_(self):
         """The row of each point; of equal rows that are one point the first."""
         point, row = np.unique(self.point_index_, return_index=True)

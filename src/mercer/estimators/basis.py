@@ -11,8 +11,8 @@ from mercer.approximate.fitted import conventions
 from mercer.estimators._base import as_rule, chosen, constraints, named_trend
 from mercer.estimators._protocol import LARGEST, KernelEstimator
 from mercer.estimators.validation import check_weight, check_X, check_X_y
-from mercer.gram.groundwork import make_trend
 from mercer.gram.rows import Rows, power_of_two, safe_unit
+from mercer.gram.trend import make_trend
 from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.solvers import Sizes, choose_solver

@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 from mercer._policies import OptionSet
 from mercer.approximate.base import Problem, choose
-from mercer.gram.groundwork import duplicate_groups
+from mercer.gram.duplicates import duplicate_groups
 from mercer.sources import as_source, is_source
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._clock import Clock
 from mercer._machine import check_memory, within
-from mercer._warn import repeat, warn
+from mercer._warn import warn, warn_again
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
@@ -18,7 +18,7 @@ from mercer.estimators._base import COUNT, automatic, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, check_X_y, seed_of
 from mercer.gram import Rows
-from mercer.gram.groundwork import make_trend
+from mercer.gram.trend import make_trend
 from mercer.inference.moments import Part
 from mercer.inference.stacking import (
     Stack,
@@ -37,6 +37,7 @@ from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
+from mercer.selection.search import Record
 from mercer.solvers import Sizes, choose_solver
 from mercer.solvers.plan_class import PlanOptions
 
@@ -172,7 +173,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         parts, words, told = usable(kernels, lams, words, rows, solver)
         means, stds = left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
-        repeat(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
+        warn_again(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
@@ -222,7 +223,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             return self._mean_alone(rows)
         clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
         names = vars(self).get("feature_names_in_")
-        options = {"random_state": seed_of(self.random_state), "callback": reporter(self), "clock": clock}
+        options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
         options["names"] = None if names is None else list(names)
         found = search_kernels_rows(rows, criterion=self.criterion, solver=solver, keep=tried, **options)
         self.selection_ = found.result().warn()

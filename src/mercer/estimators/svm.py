@@ -20,6 +20,7 @@ from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, take
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
+from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers import Sizes
 from mercer.solvers.plan_iterations import plan_dual
 
@@ -215,6 +216,7 @@ class SVR(base.KernelRegressor):
 
     def _from_ridge(self, X, y, weight):
         """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
+        warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
         kernel, lam, sigma, epsilon = self._by_noise(X, y, weight)
         return kernel, 3.0 * sigma / lam, epsilon if self.epsilon is None else self.epsilon
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer.kernels.base import refuse_nat
-from mercer.kernels.inputs import read_by_name
+from mercer.kernels.columns import read_by_name
 from mercer.kernels.objects.tables import from_arrow, is_frame
 from mercer.sources.cluster import is_dask
 

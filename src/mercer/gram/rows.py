@@ -6,11 +6,12 @@ import numpy as np
 
 from mercer._state import check
 from mercer.gram.base import joined, take
-from mercer.gram.groundwork import duplicate_groups, merge_points, merge_rows, power_of_two
+from mercer.gram.duplicates import duplicate_groups, merge_points, merge_rows
 from mercer.gram.matrices import ScaledGram, TiledGram
+from mercer.gram.trend import power_of_two
 
 FIELDS = {
-    "X": "rows n d", "y": "float n t", "weight": ("float n", None), "H": "float n q", "spread": "float n t",
+    "X": "rows n d", "y": "float n t", "weight": ("float n", None), "H": "float n q", "within_squares": "float n t",
     "index": "int r", "used": "int r", "row_y": "float r t", "row_weight": "float r", "given": "size rows",
     "unit": "number", "trend": object,
 }  # fmt: skip
@@ -47,7 +48,7 @@ class Rows:
         c, sums of weights; None where all are 1.
     H : ndarray of shape (m, q)
         The trend at the points.
-    spread : ndarray of shape (m, t)
+    within_squares : ndarray of shape (m, t)
         Σ w (y − ȳ)² within each point.
     index : ndarray of shape (n_used,)
         The point of each row that is used.
@@ -65,7 +66,7 @@ class Rows:
     >>> import numpy as np
     >>> from mercer.gram import Rows
     >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]), np.array([[1.0], [2.0], [3.0]]))
-    >>> rows.n, rows.y.ravel(), rows.weight, rows.spread.ravel(), rows.index
+    >>> rows.n, rows.y.ravel(), rows.weight, rows.within_squares.ravel(), rows.index
     (2, array([2., 2.]), array([2., 1.]), array([2., 0.]), array([0, 1, 0]))
     """
 
@@ -77,10 +78,17 @@ class Rows:
         if self.used.size < len(y):
             X, y, weight = take(X, self.used), y[self.used], weight[self.used]
         self.row_y, self.row_weight = y, weight
-        self.X, self.y, total, self.index, self.spread = merge_rows(X, y, weight, merge)
+        self.X, self.y, total, self.index, self.within_squares = merge_rows(X, y, weight, merge)
         self.weight = or_none(total)
         self.H = self.trend_at(self.X)
         self._apart = None if len(self.y) < len(y) else self
+
+    state_version = 2  # the first called within_squares "spread"
+
+    @classmethod
+    def migrate(cls, version, state):
+        """Return the state of today."""
+        return {"within_squares" if name == "spread" else name: value for name, value in state.items()}
 
     def state(self):
         """{name: value} by public names: what a file keeps."""
@@ -163,7 +171,8 @@ class Rows:
     def take(self, index):
         """Return some of the points, for a level of a search or a fold: which of the rows given they are is lost."""
         other = copy.copy(self)
-        other.X, other.y, other.H, other.spread = take(self.X, index), self.y[index], self.H[index], self.spread[index]
+        other.X, other.y, other.H = take(self.X, index), self.y[index], self.H[index]
+        other.within_squares = self.within_squares[index]
         other.weight = None if self.weight is None else or_none(self.weight[index])
         if self.merged:
             place = np.full(self.n, -1)
@@ -190,12 +199,12 @@ class Rows:
         """Return each point as one row of its weight and mean target: what there is where no noise explains copies."""
         other = copy.copy(self)
         other.row_y, other.row_weight, other.index = self.y, self.weights(), np.arange(self.n)
-        other.spread, other._apart, other.used, other.given = np.zeros_like(self.y), other, other.index, self.n
+        other.within_squares, other._apart, other.used, other.given = np.zeros_like(self.y), other, other.index, self.n
         return other
 
     def retained(self, kernel):
         """Return the rows with what a kernel must keep of the inputs; themselves where that is all."""
-        X = kernel.retain(self.X)
+        X = kernel.stored_inputs(self.X)
         if X is self.X:
             return self
         other = copy.copy(self)
@@ -233,7 +242,7 @@ class Rows:
         other = copy.copy(self)
         other.X, other.index, other.row_y, other.row_weight = X, index, row_y, row_weight
         other.used, other.given = used, given
-        other.y, total, other.spread = merge_points(row_y, row_weight, index, len(X))
+        other.y, total, other.within_squares = merge_points(row_y, row_weight, index, len(X))
         other.weight, other.H = or_none(total), self.trend_at(X)
         other._apart = None if other.merged else other
         return other

@@ -284,7 +284,7 @@ class NeighbourPosterior(Posterior):
         known : (beta, factor), default=None
             What the rows share, where it was found in another way.
         """
-        refuse_conflict(lam, rows.spread)
+        refuse_conflict(lam, rows.within_squares)
         ordered = OrderedRows(kernel, rows, lam, seed, basis)
         shared = Shared(ordered, k, SHARED if basis is None else None, known)
         terms = tuple(criterion.of(rows, lam, shared, shared.quad).values())

@@ -72,7 +72,7 @@ class RegressionPosterior(Posterior):
     @classmethod
     def fit(cls, kernel, rows, lam, solver, span=None):
         """Condition on the rows: one factorisation. ``span`` is that of the scaled trend, where it is known."""
-        refuse_conflict(lam, rows.spread)
+        refuse_conflict(lam, rows.within_squares)
         K = rows.gram(kernel)
         inverse = solver.resolvent(K, rows.scaled(rows.H) if span is None else span)(lam)
         self = cls(kernel, rows.retained(kernel), inverse, kernel.pairwise)
@@ -135,7 +135,7 @@ class RegressionPosterior(Posterior):
         """(Moments, c(x, x′) of shape (m, m)) for all pairs of rows of X."""
         B, h = self._cross(X, self.kernel), self.rows.trend_at(X)
         mean = B.T @ self.alpha + h @ self.b
-        C = np.asarray(self.kernel(X), dtype=float) - self.inverse.explained_between(self.rows.scaled(B), h)
+        C = np.asarray(self.kernel(X), dtype=float) - self.inverse.explained_covariance(self.rows.scaled(B), h)
         C = (C + C.T) / 2
         found = clip(mean, C.diagonal().copy(), np.asarray(self.kernel.diag(X), dtype=float), self.rows.n)
         np.fill_diagonal(C, found.variance)
@@ -153,7 +153,7 @@ class RegressionPosterior(Posterior):
     def trend_part(self, X):
         """The `Moments` of h(x)ᵀb."""
         h = self.rows.trend_at(X)
-        variance = -self.inverse.explained(np.zeros((self.rows.n, len(X)), order="F"), h)
+        variance = -self.inverse.explained_variance(np.zeros((self.rows.n, len(X)), order="F"), h)
         return clip(h @ self.b, variance, variance, self.rows.n)
 
     def _moments(self, X, kernel, trend):
@@ -163,7 +163,7 @@ class RegressionPosterior(Posterior):
         for block in self._blocks(X):
             B, h = self._cross(X[block], kernel), trend(X[block])
             mean[block] = B.T @ self.alpha + h @ self.b
-            explained[block] = self.inverse.explained(self.rows.scaled(B), h)
+            explained[block] = self.inverse.explained_variance(self.rows.scaled(B), h)
         return clip(mean, prior - explained, prior, self.rows.n)
 
     def _cross(self, X, kernel):
@@ -180,9 +180,9 @@ class RegressionPosterior(Posterior):
 
     # ---------------------------------------------------------------------- derivatives
     def slopes(self, X):
-        """∂m/∂x = Σⱼ αⱼ ∂k(x, xⱼ)/∂x + bᵀ∂h/∂x,  ∂v/∂x = ∂k(x, x)/∂x − 2 Σⱼ (SE)ⱼ ∂k(x, xⱼ)/∂x − 2 slackᵀ∂h/∂x.
+        """∂m/∂x = Σⱼ αⱼ ∂k(x, xⱼ)/∂x + bᵀ∂h/∂x,  ∂v/∂x = ∂k(x, x)/∂x − 2 Σⱼ (SE)ⱼ ∂k(x, xⱼ)/∂x − 2 rᵀ∂h/∂x.
 
-        E and slack are those of `mercer.solvers.base.Weights`.
+        E and r are the weights and the trend residual of `mercer.solvers.base.KrigingWeights`.
 
         Returns
         -------
@@ -194,11 +194,11 @@ class RegressionPosterior(Posterior):
             A = X[block]
             B, h, D = self._cross(A, self.kernel), rows.trend_at(A), self.kernel.dx(A, rows.X)
             dh = rows.trend.dx(A) if rows.q else np.zeros((len(A), 0, d))
-            found = self.inverse.weigh(rows.scaled(B), h)
+            found = self.inverse.kriging_weights(rows.scaled(B), h)
             out.mean[block] = B.T @ self.alpha + h @ self.b
-            out.variance[block] = self.kernel.diag(A) - found.explained
+            out.variance[block] = self.kernel.diag(A) - found.explained_variance
             out.d_mean[block] = np.einsum("mnd,nt->mdt", D, self.alpha) + np.einsum("mqd,qt->mdt", dh, self.b)
-            along = np.einsum("nm,mnd->md", rows.scaled(found.E), D) + np.einsum("qm,mqd->md", found.slack, dh)
+            along = np.einsum("nm,mnd->md", rows.scaled(found.E), D) + np.einsum("qm,mqd->md", found.trend_residual, dh)
             out.d_variance[block] = self.kernel.dx_diag(A) - 2.0 * along
         return out
 
@@ -225,7 +225,7 @@ class RegressionPosterior(Posterior):
         solver : Solver
             Where a new factor is cheaper, or safer.
         """
-        refuse_conflict(self.lam, rows.spread)
+        refuse_conflict(self.lam, rows.within_squares)
         Kinv, gone = self.inverse.unprojected, np.setdiff1d(np.arange(self.rows.n), points)
         old, new = self.rows.weights()[points], rows.weights()[: len(points)]
         other = points[np.abs(new - old) > 1e-14 * new]

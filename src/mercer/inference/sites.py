@@ -135,7 +135,7 @@ class SitePosterior:
         with np.errstate(divide="ignore", invalid="ignore"):
             var = gone / self.s**2
         if weak.size:  # the site says almost nothing: K less what the others explain
-            explained = self.Binv.explained((self.K.rows(weak) * self.s).T)
+            explained = self.Binv.explained_variance((self.K.rows(weak) * self.s).T)
             var[weak] = np.maximum(self.K.diag()[weak] - explained, 0.0)
         return var
 
@@ -163,7 +163,7 @@ class SitePosterior:
     def latent(self, k, diagonal):
         """Mean and variance of f at new points: k is (m, n), ``diagonal`` k(x, x)."""
         with few_threads(len(self.a)):
-            explained = self.Binv.explained((k * self.s).T)
+            explained = self.Binv.explained_variance((k * self.s).T)
         return k @ self.a + self.likelihood.offset, np.maximum(diagonal - explained, 0.0)
 
     def proba(self, k, diagonal):

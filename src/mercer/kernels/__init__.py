@@ -5,18 +5,19 @@ from mercer.kernels.algebra import Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, as_kernel
 from mercer.kernels.basis import FeatureMap, Features, GaussianBasis, PolynomialBasis, SigmoidBasis
+from mercer.kernels.columns import Columns
 from mercer.kernels.composite import Composite
 from mercer.kernels.dot import ArcCosine, Constant, Linear, Polynomial, QuadraticForm
-from mercer.kernels.inputs import Columns, Normalised, Transformed, Warped
+from mercer.kernels.inputs import Normalised, Transformed, Warped
 from mercer.kernels.laplacian import Laplacian
 from mercer.kernels.objects.alignment import LocalAlignment, Subsequence
-from mercer.kernels.objects.bags import BagMean, BestMatch
 from mercer.kernels.objects.categorical import Categorical, Ordinal
-from mercer.kernels.objects.doors import MatrixRows, Pairwise, Precomputed
 from mercer.kernels.objects.graph import Graph
 from mercer.kernels.objects.measures import GaussianMeasure, MeanEmbedding, SlicedWasserstein
 from mercer.kernels.objects.molecules import MinMax, Tanimoto, TanimotoOf
+from mercer.kernels.objects.precomputed import MatrixRows, Pairwise, Precomputed
 from mercer.kernels.objects.radial_of import RadialOf
+from mercer.kernels.objects.sets import BagMean, BestMatch
 from mercer.kernels.objects.smiles import AtomEnvironments
 from mercer.kernels.objects.strings import Gappy, Mismatch, Spectrum, WeightedDegree
 from mercer.kernels.objects.structures import EdgeHistogram, ShortestPath, VertexHistogram, WeisfeilerLehman

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._parameters import show
 from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
 from mercer.kernels.objects.collection import end_to_end
-from mercer.kernels.objects.doors import Pairwise, same_inputs
+from mercer.kernels.objects.precomputed import Pairwise, same_inputs
 
 PROVED = ("RBF", "Matern", "RationalQuadratic", "ConstantKernel", "DotProduct", "Sum", "Product")  # PSD in any space
 
@@ -59,12 +59,12 @@ class SklearnKernel(Kernel):
     def __init__(self, kernel): ...
 
     def foreign_classes(self):
-        """Those of its parts that are not scikit-learn's own."""
+        """Return the classes of its parts that are not scikit-learn's own."""
         return [type(part) for part in sklearn_parts(self.kernel) if not is_sklearns_own(part)]
 
-    def _inner(self):
+    def _checked_kernel(self):
         """The scikit-learn kernel, checked."""
-        gp = _gp()
+        gp = _loaded_sklearn_kernels()
         if gp is None or not isinstance(self.kernel, gp.Kernel):
             raise TypeError(
                 "SklearnKernel: kernel must be an object of sklearn.gaussian_process.kernels, "
@@ -93,19 +93,19 @@ class SklearnKernel(Kernel):
     @property
     def psd(self):
         """Whether every part is proved PSD: ExpSineSquared, for one, is a kernel in one column only."""
-        proved = tuple(getattr(_gp(), name) for name in PROVED)
+        proved = tuple(getattr(_loaded_sklearn_kernels(), name) for name in PROVED)
         return all(is_sklearns_own(part) and isinstance(part, proved) for part in sklearn_parts(self.kernel))
 
     def validate(self, X):
         """X as a float array, or the objects."""
-        kernel = self._inner()
+        kernel = self._checked_kernel()
         X = as_vectors(X, "SklearnKernel") if self.domain == "vectors" else as_collection(X, "SklearnKernel")
         if len(X) and not all(map(is_sklearns_own, sklearn_parts(kernel))):
             _refuse_noise(kernel, X[:3])
         return X
 
     def _tile(self, X, Z):
-        kernel = self._inner()
+        kernel = self._checked_kernel()
         if not len(X) or not len(Z):  # which some of them refuse
             return np.zeros((len(X), len(Z)), dtype=result_dtype(X))
         return np.array(kernel(X, Z), dtype=result_dtype(X))
@@ -113,29 +113,29 @@ class SklearnKernel(Kernel):
     def diag(self, X):
         """k(x, x)."""
         X = self.validate(X)
-        return np.array(self._inner().diag(X) if len(X) else [], dtype=result_dtype(X))
+        return np.array(self._checked_kernel().diag(X) if len(X) else [], dtype=result_dtype(X))
 
     # ------------------------------------------------------------------ θ: scikit-learn's is log θ too
     @property
     def n_theta(self):
         """The number of free hyper-parameters p."""
-        return int(self._inner().n_dims)
+        return int(self._checked_kernel().n_dims)
 
     @property
     def theta(self):
         """log of the free hyper-parameters."""
-        return np.array(self._inner().theta, dtype=float).reshape(-1)
+        return np.array(self._checked_kernel().theta, dtype=float).reshape(-1)
 
     @property
     def theta_bounds(self):
         """(p, 2) log bounds of the free hyper-parameters."""
-        return np.array(self._inner().bounds, dtype=float).reshape(-1, 2)
+        return np.array(self._checked_kernel().bounds, dtype=float).reshape(-1, 2)
 
     @property
     def names(self):
         """Names of the free hyper-parameters, as ``set_params`` takes them: ``kernel__k1__length_scale``."""
         out = []
-        for h in self._inner().hyperparameters:
+        for h in self._checked_kernel().hyperparameters:
             if not h.fixed:
                 name = f"kernel__{h.name}"
                 out += [name] if h.n_elements == 1 else [f"{name}[{i}]" for i in range(h.n_elements)]
@@ -146,11 +146,11 @@ class SklearnKernel(Kernel):
         theta = np.asarray(theta, dtype=float)
         if theta.shape != (self.n_theta,):
             raise ValueError(f"theta must have length {self.n_theta} ({', '.join(self.names)}), got {theta.shape}.")
-        return SklearnKernel(self._inner().clone_with_theta(theta))
+        return SklearnKernel(self._checked_kernel().clone_with_theta(theta))
 
     def fixed(self):
         """Return a copy whose hyper-parameters are all fixed: a search leaves them alone."""
-        inner = self._inner().clone_with_theta(self.theta)
+        inner = self._checked_kernel().clone_with_theta(self.theta)
         return SklearnKernel(inner.set_params(**{f"{h.name}_bounds": "fixed" for h in inner.hyperparameters}))
 
     def grad(self, X, Z, W):
@@ -164,9 +164,9 @@ class SklearnKernel(Kernel):
             for j in range(0, len(Z), side):
                 A, B = X[i : i + side], Z[j : j + side]
                 if same_inputs(A, B):
-                    _, block = self._inner()(A, eval_gradient=True)
+                    _, block = self._checked_kernel()(A, eval_gradient=True)
                 else:
-                    _, D = self._inner()(end_to_end(A, B), eval_gradient=True)
+                    _, D = self._checked_kernel()(end_to_end(A, B), eval_gradient=True)
                     block = D[: len(A), len(A) :]
                 total += np.einsum("ij,ijp->p", W[i : i + side, j : j + side], block)
         return total
@@ -182,8 +182,8 @@ class SklearnKernel(Kernel):
         return f"SklearnKernel({_sklearn_repr(self.kernel)})"
 
 
-def _gp():
-    """sklearn.gaussian_process.kernels if somebody has imported it, else None: without it nobody has such a kernel."""
+def _loaded_sklearn_kernels():
+    """Return sklearn.gaussian_process.kernels, or None if it was not imported: then there is no such kernel."""
     return sys.modules.get("sklearn.gaussian_process.kernels")
 
 
@@ -194,7 +194,7 @@ def is_sklearns_own(kernel):
 
 def sklearn_parts(kernel):
     """Yield a scikit-learn kernel and every kernel inside it."""
-    gp = _gp()
+    gp = _loaded_sklearn_kernels()
     yield kernel
     for value in kernel.get_params(deep=False).values() if hasattr(kernel, "get_params") else ():
         for part in value if isinstance(value, list) else [value]:
@@ -203,13 +203,13 @@ def sklearn_parts(kernel):
 
 
 def _sklearn_repr(kernel):
-    """Source of a scikit-learn kernel, with every digit (its own repr keeps three)."""
+    """Return the source of a scikit-learn kernel with all digits; its own repr has three."""
     if not hasattr(kernel, "get_params"):
         return show(kernel)
     inside = []
     for name, value in kernel.get_params(deep=False).items():
         default = inspect.signature(type(kernel).__init__).parameters[name].default
-        if isinstance(value, _gp().Kernel):
+        if isinstance(value, _loaded_sklearn_kernels().Kernel):
             inside.append(f"{name}={_sklearn_repr(value)}")
         elif not (type(value) is type(default) and np.array_equal(value, default)):
             inside.append(f"{name}={show(value)}")
@@ -232,7 +232,7 @@ def _refuse_noise(kernel, X):
 
 
 def adapt(obj):
-    """The kernel that something else stands for: a kernel of scikit-learn, a function; all else is refused in words."""
+    """Return a kernel of scikit-learn or a function of two inputs as a `Kernel`; refuse anything else."""
     if isinstance(obj, type) and issubclass(obj, Kernel):
         raise TypeError(f"kernel must be an object, not a class: write {obj.__name__}(...).")
     if isinstance(obj, str):
@@ -242,10 +242,10 @@ def adapt(obj):
             f"kernel={obj!r}: a kernel is an object here, not a name; {use}. scikit-learn's own signatures, with "
             "names, are in mercer.compat."
         )
-    gp = _gp()
+    gp = _loaded_sklearn_kernels()
     if gp is not None and isinstance(obj, gp.Kernel):
         kernel = SklearnKernel(obj)
-        kernel._inner()
+        kernel._checked_kernel()
         return kernel
     if callable(obj) and not isinstance(obj, type):
         return Pairwise(obj)

@@ -133,7 +133,7 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, SelfDescription, BaseEs
         """(amplitude, ν, ℓ of d columns in space) of a Matérn kernel, ν = ∞ the Gaussian one; None for any other."""
         return None
 
-    def retain(self, X):
+    def stored_inputs(self, X):
         """Return what prediction must keep of the training inputs X: all of them, unless a kernel knows better."""
         return X
 
@@ -182,43 +182,43 @@ class Kernel(Parametrised, HyperParameters, InputSlopes, SelfDescription, BaseEs
 
     # ------------------------------------------------------------------ algebra
     def __add__(self, other):
-        return _later("algebra").add(self, other)
+        return _import_later("algebra").add(self, other)
 
     def __radd__(self, other):
-        return _later("algebra").add(other, self)
+        return _import_later("algebra").add(other, self)
 
     def __mul__(self, other):
-        return _later("algebra").multiply(self, other)
+        return _import_later("algebra").multiply(self, other)
 
     def __rmul__(self, other):
-        return _later("algebra").multiply(other, self)
+        return _import_later("algebra").multiply(other, self)
 
     def __pow__(self, exponent):
-        return _later("powers").Power(self, exponent)
+        return _import_later("powers").Power(self, exponent)
 
     def exp(self):
         """exp(k(x, z))."""
-        return _later("powers").Exp(self)
+        return _import_later("powers").Exp(self)
 
     def polynomial(self, coefficients):
         """q(k) = Σᵢ cᵢ kⁱ with every cᵢ >= 0."""
-        return _later("powers").PolynomialOf(self, coefficients)
+        return _import_later("powers").PolynomialOf(self, coefficients)
 
     def normalise(self):
         """k(x, z) / √(k(x, x) k(z, z)): the cosine in feature space."""
-        return _later("inputs").Normalised(self)
+        return _import_later("inputs").Normalised(self)
 
     def warp(self, function):
         """f(x) k(x, z) f(z) for any real function f of a collection."""
-        return _later("inputs").Warped(self, function)
+        return _import_later("inputs").Warped(self, function)
 
     def transform(self, function):
         """k(g(x), g(z)) for any function g of a collection."""
-        return _later("inputs").Transformed(self, function)
+        return _import_later("inputs").Transformed(self, function)
 
     def on(self, columns):
         """k on the given columns of x and z only."""
-        return _later("inputs").Columns(self, columns)
+        return _import_later("columns").Columns(self, columns)
 
     # ------------------------------------------------------------------ equality and repr
     def __eq__(self, other):
@@ -268,8 +268,8 @@ class UnitDiagonal(Kernel):
         return np.ones(len(X), dtype=result_dtype(X))
 
 
-def _later(module):
-    """A module of kernels, imported when an operator or a method is used: it is built from what is here."""
+def _import_later(module):
+    """Return a module of kernels that is built on this one, imported when an operator or a method needs it."""
     return importlib.import_module(f"mercer.kernels.{module}")
 
 
@@ -304,7 +304,7 @@ def as_kernel(obj):
     if isinstance(obj, Kernel):
         obj.check_tree()
         return obj
-    return _later("adapter").adapt(obj)
+    return _import_later("adapter").adapt(obj)
 
 
 # ---------------------------------------------------------------------- collections
@@ -338,6 +338,14 @@ def refuse_nat(values, what):
         rows = np.flatnonzero(np.isnat(np.asarray(values)).reshape(len(values), -1).any(axis=1))
         if rows.size:
             raise ValueError(f"{what} contains NaT, no date: row {rows[0]} ({rows.size} such rows). Drop them first.")
+
+
+def refuse_entries(bad, X, what):
+    """Refuse an array if a mask marks any entry as unusable, naming the first one."""
+    places = np.argwhere(bad)
+    if len(places):
+        i, j = places[0]
+        raise ValueError(f"{what}[{i}, {j}] is {X[i, j]} ({len(places)} such entries). Drop or fill in these rows.")
 
 
 def as_vectors(X, who):

@@ -37,7 +37,7 @@ class Composite(Kernel):
     def validate(self, X):
         """X as all parts read it: a data frame as a table, where a part reads columns by name."""
         if isinstance(X, dict) or hasattr(X, "columns"):
-            from mercer.kernels.inputs import read_by_name  # which is built from what is here
+            from mercer.kernels.columns import read_by_name  # which is built from what is here
 
             X = read_by_name(self, X)
         return super().validate(X)

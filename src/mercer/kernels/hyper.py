@@ -69,15 +69,16 @@ class HyperParameters:
             rows.append((name, value, check_bounds(name, bounds, value.size) if free else None))
         return rows
 
-    def _positive(self, name, size=None):
-        """Return hyper-parameter ``name`` as an array, checked: > 0, finite, of length 1 or ``size``."""
+    def _positive(self, name, size=None, zero=False):
+        """Return hyper-parameter ``name`` as an array, checked: > 0 (or >= 0), finite, of length 1 or ``size``."""
         value = np.asarray(getattr(self, name), dtype=float)
         least, most = value, value
         if value.ndim:
             least = np.minimum.reduce(value, axis=None, initial=np.inf)
             most = np.maximum.reduce(value, axis=None, initial=0.0)
-        if not (least > 0.0 and most < np.inf):  # nan too
-            raise ValueError(f"{type(self).__name__}: {name} must be positive and finite, got {value}.")
+        if not ((least > 0.0 or (zero and least == 0.0)) and most < np.inf):  # nan too
+            what = ">= 0" if zero else "positive"
+            raise ValueError(f"{type(self).__name__}: {name} must be {what} and finite, got {value}.")
         if value.ndim > 1 or (value.ndim == 1 and size is not None and value.size not in (1, size)):
             raise ValueError(
                 f"{type(self).__name__}: {name} has {value.size} entries, but X has {size} columns; "

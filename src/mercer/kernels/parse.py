@@ -122,7 +122,7 @@ class _Reader:
         left, right = self.read(node.left), self.read(node.right)
         if not (isinstance(left, Kernel) or (isinstance(right, Kernel) and not isinstance(node.op, ast.Pow))):
             raise self.error(node, "an operator needs a kernel")
-        return self._made(node, apply, [left, right])
+        return self._call_checked(node, apply, [left, right])
 
     def _name(self, node):
         if node.id in self.names:
@@ -140,7 +140,7 @@ class _Reader:
             if keyword.arg is None:
                 raise self.error(keyword.value, "** is not allowed here")
         arguments = [self.read(argument) for argument in node.args]
-        return self._made(node, target, arguments, {k.arg: self.read(k.value) for k in node.keywords})
+        return self._call_checked(node, target, arguments, {k.arg: self.read(k.value) for k in node.keywords})
 
     def _callee(self, node):
         """The class or the method that may be called here."""
@@ -171,7 +171,7 @@ class _Reader:
             raise self.error(node, f"sklearn.gaussian_process.kernels has no kernel {node.attr!r}")
         return found
 
-    def _made(self, node, make, arguments, keywords=None):
+    def _call_checked(self, node, make, arguments, keywords=None):
         """make(*arguments, **keywords), a refusal of the arguments with its position."""
         try:
             made = make(*arguments, **(keywords or {}))

@@ -16,7 +16,7 @@ LAMBDA_A = "λ  (weight of ‖x‖²)"
 
 
 class Display(Parametrised):
-    """Base of the displays: where they draw, and what they keep."""
+    """Base of the displays: axes, title and legend."""
 
     def _start(self, ax, figsize=(6.4, 4.4)):
         """Return the axes to draw on: those given, or those of a new figure."""
@@ -28,19 +28,21 @@ class Display(Parametrised):
         ax.set_axisbelow(True)
         return ax
 
+    def _finish(self, ax, text, *, pad=None, **legend):
+        """Write the title where reading begins, and the legend if there is anything in it; return self."""
+        ax.set_title(text, loc="left", fontsize=11, color=INK, pad=pad)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(**{"frameon": False, "fontsize": 9, "loc": "best", **legend})
+        return self
+
 
 def _pyplot():
-    """matplotlib.pyplot, or advice."""
+    """Return matplotlib.pyplot, or say how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("plots need matplotlib: install mercer[plots], or matplotlib itself.") from None
     return plt
-
-
-def title(ax, text):
-    """Write the title where reading begins."""
-    ax.set_title(text, loc="left", fontsize=11, color=INK)
 
 
 def plain_ticks(axis, values):
@@ -65,8 +67,8 @@ def format_number(value):
     return f"10{power}" if mantissa == "1.0" else f"{mantissa} × 10{power}"
 
 
-def like(X, rows):
-    """Rows of numbers as X is: a frame with its columns, pandas or polars, else the array."""
+def rows_like(X, rows):
+    """Return rows of numbers as a data frame with the columns of X if X is one, else as they are."""
     if not hasattr(X, "columns"):
         return rows
     return type(X)({name: rows[:, j] for j, name in enumerate(X.columns)})
@@ -78,19 +80,19 @@ def single_input(X):
     return np.asarray(X, dtype=float)[:, 0] if len(shape) == 2 and shape[1] == 1 else None
 
 
-def name_of(X, column, given):
-    """The name of an axis: the one given, that of the column of a frame, or x."""
+def axis_name(X, column, given):
+    """Return the name of an axis: the one given, that of the column of a frame, or x."""
     return str(X.columns[column]) if given is None and hasattr(X, "columns") else given or "x"
 
 
 def grid_over(x, size=300, margin=0.04):
-    """So many places over the range of x, and beyond it by a share ``margin`` on both sides."""
+    """Return a grid over the range of x, extended by a share ``margin`` of it on both sides."""
     beyond = margin * np.ptp(x) or 1.0
     return np.linspace(x.min() - beyond, x.max() + beyond, size)
 
 
 class PathDisplay(Display):
-    """Base of what ``from_path`` draws of a `Path`."""
+    """Base of the displays that draw a `Path`."""
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None, **options):

@@ -92,6 +92,4 @@ class BiasVarianceDisplay(Display):
         below = {"transform": ax.transAxes, "fontsize": 9, "color": GREY, "va": "bottom"}
         ax.text(0.01, 1.0, "← follows the noise", ha="left", **below)
         ax.text(0.99, 1.0, "too stiff →", ha="right", **below)
-        ax.set_title("Bias and variance: why there is a best λ", loc="left", fontsize=11, color=INK, pad=18)
-        ax.legend(frameon=False, loc="best")
-        return self
+        return self._finish(ax, "Bias and variance: why there is a best λ", pad=18)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, format_number, plain_ticks, title
+from mercer.plots._base import BLUE, GREEN, INK, ORANGE, Display, format_number, plain_ticks
 from mercer.selection.judging import quietly
 
 
@@ -141,9 +141,8 @@ class EvidenceSurfaceDisplay(Display):
         plain_ticks(ax.xaxis, self.first)
         plain_ticks(ax.yaxis, self.second)
         ax.grid(False)
-        title(ax, f"log p(y) below its value at the chosen point, {self.best:.4g}")
-        ax.legend(frameon=True, framealpha=0.9, edgecolor="none", fontsize=9, loc="best")
-        return self
+        what = f"log p(y) below its value at the chosen point, {self.best:.4g}"
+        return self._finish(ax, what, frameon=True, framealpha=0.9, edgecolor="none")
 
     def plot_terms(self, ax=None):
         """Draw fidelity and complexity along the first hyper-parameter; return self."""
@@ -161,9 +160,7 @@ class EvidenceSurfaceDisplay(Display):
         ax.axvline(self.chosen[0], color=ORANGE, linewidth=1.2, label=f"chosen: {format_number(self.chosen[0])}")
         ax.set(xscale="log", xlabel=self.names[0], ylabel="log density")
         ax.set_xlim(self.first[0], self.first[-1])
-        title(ax, "What the evidence weighs: closeness to y against the volume of K̃")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        return self._finish(ax, "What the evidence weighs: closeness to y against the volume of K̃")
 
 
 def _axis(centre, variance, points, given):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, grid_over, like, name_of, single_input, title
+from mercer.plots._base import BLUE, INK, ORANGE, SKY, Display, axis_name, grid_over, rows_like, single_input
 
 
 class IntervalDisplay(Display):
@@ -94,9 +94,9 @@ class IntervalDisplay(Display):
         if x is None:
             return cls.from_predictions(prediction, interval, y, coverage=coverage, y_name=y_name, ax=ax)
         grid = grid_over(x)
-        f, band = predicted(like(X, grid[:, None]))
+        f, band = predicted(rows_like(X, grid[:, None]))
         return cls(prediction=f, lower=band[:, 0], upper=band[:, 1], coverage=coverage, grid=grid, x=x, y=y,
-                   inside=_inside(y, interval), x_name=name_of(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
+                   inside=_inside(y, interval), x_name=axis_name(X, 0, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @classmethod
     def from_predictions(cls, prediction, interval, y=None, *, coverage, y_name="y", ax=None):
@@ -138,7 +138,6 @@ class IntervalDisplay(Display):
             (self.line_,) = ax.plot(self.grid, self.prediction, color=BLUE, linewidth=2.2, label="prediction")
             self._points(ax, self.x)
             ax.set(xlabel=self.x_name, ylabel=self.y_name)
-            title(ax, f"Prediction with its {words}")
         else:
             i = np.arange(1, len(self.prediction) + 1)
             width = float(np.clip(180 / max(len(i), 1), 0.8, 5))
@@ -149,9 +148,8 @@ class IntervalDisplay(Display):
             self._points(ax, i)
             ax.set(xlabel="row, ordered by prediction", ylabel=self.y_name)
             ax.grid(axis="x", visible=False)
-            title(ax, f"Predictions with their {words}s")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        one = self.grid is not None
+        return self._finish(ax, f"Prediction with its {words}" if one else f"Predictions with their {words}s")
 
     def _points(self, ax, x):
         """Draw y: inside as dots, outside as crosses."""
@@ -174,7 +172,7 @@ def _inside(y, interval):
 
 
 def _within_view(display, lower, upper):
-    """The ends, with infinite ones moved to three ranges beyond everything finite: a band without end stays visible."""
+    """Return the ends, infinite ones moved to three ranges beyond all finite values, so that their band is visible."""
     seen = [display.prediction, lower[np.isfinite(lower)], upper[np.isfinite(upper)]]
     seen = np.concatenate(seen if display.y is None else [*seen, display.y])
     low, high = seen.min(), seen.max()
@@ -183,7 +181,7 @@ def _within_view(display, lower, upper):
 
 
 def pick_target(values, target, what):
-    """One target of (n,) or (n, t)."""
+    """Return one target of an array of shape (n,) or (n, t)."""
     if values.ndim == 1:
         return values
     if target is None and values.shape[1] > 1:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, format_number, plain_ticks, title
+from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, format_number, plain_ticks
 from mercer.selection import LCurve
 from mercer.selection.shown import place
 
@@ -105,9 +105,7 @@ class LCurveDisplay(PathDisplay):
             ax.set(xlabel="residual  ‖y − f‖  (units of y)", ylabel="norm  ‖f‖  in the space of the kernel")
         else:
             ax.set(xlabel="residual  ‖Ax − b‖  (units of b)", ylabel="norm  ‖x‖  (units of x)")
-        title(ax, "L-curve: what the fit costs")
-        ax.legend(frameon=False, loc="upper right")
-        return self
+        return self._finish(ax, "L-curve: what the fit costs", loc="upper right")
 
     def _mark_corner(self, ax):
         """Mark the corner: filled if the rule is sure, hollow if not."""

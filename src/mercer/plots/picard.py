@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import BLUE, GREEN, INK, ORANGE, PathDisplay, format_number, title
+from mercer.plots._base import BLUE, GREEN, INK, ORANGE, PathDisplay, format_number
 
 
 class PicardDisplay(PathDisplay):
@@ -91,9 +91,7 @@ class PicardDisplay(PathDisplay):
         ax.set(xlabel="i  (direction uᵢ, smooth to rough)", ylabel=f"size  (units of K and of {target})", yscale="log")
         if self.matrix:
             ax.set_ylabel("size  (units of A and of b)")
-        title(ax, "Picard plot: where signal ends and noise begins")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        return self._finish(ax, "Picard plot: where signal ends and noise begins")
 
 
 def _positive(values):

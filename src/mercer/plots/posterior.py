@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.kernels import Table
-from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, grid_over, like, name_of, title
+from mercer.plots._base import BLUE, CYCLE, GREY, INK, SKY, Display, axis_name, grid_over, rows_like
 from mercer.plots.intervals import pick_target
 
 
@@ -97,7 +97,7 @@ class PosteriorDisplay(Display):
         grid = grid_over(x)
         rows = np.tile(np.median(values, axis=0), (len(grid), 1))
         rows[:, column] = grid
-        frame = like(X, rows)
+        frame = rows_like(X, rows)
         found = estimator.posterior(frame) if fitted else estimator.prior_moments(frame)
         pick = target if found.mean.ndim == 2 else None
         std = [s if s.ndim == 1 else pick_target(s, pick, "std") for s in (found.latent_std, found.noisy_std)]
@@ -107,7 +107,7 @@ class PosteriorDisplay(Display):
         data = cls._data(estimator, x, y, target, fitted and values.shape[1] == 1)
         return cls(grid=grid, mean=pick_target(found.mean, pick, "the prediction"), latent_std=std[0],
                    noisy_std=std[1] if noisy else None, x=data[0], y=data[1], samples=samples, fitted=fitted,
-                   x_name=name_of(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
+                   x_name=axis_name(X, column, x_name), y_name=y_name).plot(ax)  # fmt: skip
 
     @staticmethod
     def _data(estimator, x, y, target, own):
@@ -143,9 +143,8 @@ class PosteriorDisplay(Display):
                                       label=f"data, n = {len(self.x)}")  # fmt: skip
         ax.set(xlabel=self.x_name, ylabel=self.y_name)
         ax.set_xlim(self.grid[0], self.grid[-1])
-        title(ax, "Posterior: where f is, and where a new y will be" if self.fitted else "Prior: before any data")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        what = "Posterior: where f is, and where a new y will be" if self.fitted else "Prior: before any data"
+        return self._finish(ax, what)
 
     def _band(self, ax, std, alpha, label):
         """The band of two standard deviations."""

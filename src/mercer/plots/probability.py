@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.inference.links import LINKS
-from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, like, title
+from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, rows_like
 
 MARKERS = "osD^vPX"
 
@@ -77,7 +77,7 @@ class ProbabilityDisplay(Display):
         size = 301 if d == 1 else 121 if len(estimator.classes_) == 2 else 81  # more classes cost more
         grid = tuple(grid_over(column, size, 0.08) for column in rows.T)
         points = np.stack([axis.ravel() for axis in np.meshgrid(*grid, indexing="ij")], axis=1)
-        new = like(X, points)
+        new = rows_like(X, points)
         prob = np.asarray(estimator.predict_proba(new))
         shape = tuple(len(axis) for axis in grid)
         latent = d == 1 and prob.shape[1] == 2 and hasattr(estimator, "predict_latent")
@@ -90,15 +90,11 @@ class ProbabilityDisplay(Display):
         """Draw on ``ax``, or on a new figure; return self."""
         ax = self._start(ax)
         self.lines_, self.points_, self.shades_, self.boundary_ = [], [], None, None
-        if len(self.grid) == 1:
-            self._curves(ax)
-        else:
-            self._plane(ax)
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend(frameon=len(self.grid) == 2, fontsize=9, loc="best")
-        return self
+        what = self._curves(ax) if len(self.grid) == 1 else self._plane(ax)
+        return self._finish(ax, what, frameon=len(self.grid) == 2)
 
     def _curves(self, ax):
+        """Draw the curves of one input; return the title."""
         x = self.grid[0]
         if self.band is not None:
             ax.fill_between(x, *self.band, color=CYCLE[1], alpha=0.18, linewidth=0, label="σ(mean ± 2 std of f)")
@@ -111,9 +107,10 @@ class ProbabilityDisplay(Display):
         self._rows(ax, 26, lambda mine, c: (mine[:, 0], np.full(len(mine), heights[c])))
         ax.set(xlabel=self.names[0], ylabel="probability", xlim=(x[0], x[-1]))
         ax.set_ylim(min(-0.04, heights[-1] - 0.02), 1.04)
-        title(ax, "Probability of each class" if len(self.classes) > 2 else f"Probability of {self.classes[1]}")
+        return "Probability of each class" if len(self.classes) > 2 else f"Probability of {self.classes[1]}"
 
     def _plane(self, ax):
+        """Draw the shades of two inputs; return the title."""
         from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
         a, b = self.grid
@@ -124,7 +121,7 @@ class ProbabilityDisplay(Display):
             bar = ax.figure.colorbar(self.shades_, ax=ax, ticks=levels[::2])
             bar.set_label(f"P({self.classes[1]})")
             self.boundary_ = _contour(ax, a, b, self.prob[:, :, 1], [0.5])
-            title(ax, f"Probability of {self.classes[1]}, and where it is ½")
+            what = f"Probability of {self.classes[1]}, and where it is ½"
         else:
             colours = np.array([to_rgb(CYCLE[c % len(CYCLE)]) for c in range(len(self.classes))])
             picture = 0.25 + 0.75 * (self.prob @ colours)  # a mixture of the colours, by probability
@@ -134,10 +131,11 @@ class ProbabilityDisplay(Display):
             others = [np.delete(self.prob, c, axis=2).max(axis=2) for c in range(len(self.classes))]
             leads = self.prob - np.stack(others, axis=2)  # how far each class is above the best other one
             self.boundary_ = [_contour(ax, a, b, leads[:, :, c], [0.0]) for c in range(len(self.classes))]
-            title(ax, "Probability of each class, and the likeliest")
+            what = "Probability of each class, and the likeliest"
         self._rows(ax, 26 if len(self.X) <= 300 else 9, lambda mine, c: mine.T)
         ax.grid(False)
         ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=(a[0], a[-1]), ylim=(b[0], b[-1]))
+        return what
 
     def _rows(self, ax, size, places):
         """Draw the rows of each class, c, at the places (x, y) of them."""

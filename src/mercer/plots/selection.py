@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, format_number, title
+from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, format_number
 from mercer.selection import compare
 from mercer.selection.shown import is_error, scaled, short_names
 
@@ -113,7 +113,7 @@ class SelectionDisplay(PathDisplay):
             if rule in self.curves:
                 curve = scaled(self.curves[rule][shown], is_error(rule))
                 (self.lines_[rule],) = ax.plot(self.lams[shown], curve, linewidth=2, linestyle=DASHES[k % len(DASHES)],
-                                               label=names[rule], **style)  # fmt: skip
+                                               **style)  # fmt: skip
             self.marks_[rule] = self._row(ax, k, choice, style["color"], view)
         self.lam_ = None
         if self.lam is not None:
@@ -123,8 +123,7 @@ class SelectionDisplay(PathDisplay):
                         ha=ha, fontsize=8.5, textcoords="offset points", color=GREY)  # fmt: skip
         self._ticks(ax, names)
         ax.set_xlabel(LAMBDA_A if self.matrix else LAMBDA)
-        title(ax, "Which λ does each rule choose?")
-        return self
+        return self._finish(ax, "Which λ does each rule choose?")
 
     def _view(self):
         """(low, high): the part of the grid around the choices, and a few decades more."""

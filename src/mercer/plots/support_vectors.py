@@ -9,12 +9,11 @@ from mercer.plots._base import (
     ORANGE,
     SKY,
     Display,
+    axis_name,
     format_number,
     grid_over,
-    like,
-    name_of,
+    rows_like,
     single_input,
-    title,
 )
 
 
@@ -98,8 +97,8 @@ class SupportVectorDisplay(Display):
         if x is None:
             f = estimator.predict(X)
             return cls(x=f, y=y - f, **kinds, x_name="prediction", y_name=f"residual of {y_name}").plot(ax)
-        grid, name = grid_over(x), name_of(X, 0, x_name)
-        f = estimator.predict(like(X, grid[:, None]))
+        grid, name = grid_over(x), axis_name(X, 0, x_name)
+        f = estimator.predict(rows_like(X, grid[:, None]))
         return cls(x=x, y=y, **kinds, grid=grid, prediction=f, x_name=name, y_name=y_name).plot(ax)
 
     def plot(self, ax=None):
@@ -123,9 +122,7 @@ class SupportVectorDisplay(Display):
         self.bounded_ = self._ring(ax, self.bounded, size, INK, "outside")
         ax.set(xlabel=self.x_name, ylabel=self.y_name)
         count = len(self.free) + len(self.bounded)
-        title(ax, f"{count} of {len(self.y)} rows are support vectors")
-        ax.legend(frameon=False, fontsize=9, loc="best")
-        return self
+        return self._finish(ax, f"{count} of {len(self.y)} rows are support vectors")
 
     def _ring(self, ax, index, size, colour, words):
         """Support vectors of one kind: a dot in a ring."""

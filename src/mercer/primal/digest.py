@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.gram.groundwork import identities_of
+from mercer.gram.duplicates import identities_of
 from mercer.kernels.objects.counts import combine, mix
 
 SLACK = 1e-9  # of a weight: what rounding may leave

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._state import check, check_vectors
 from mercer.gram import apply
-from mercer.gram.groundwork import Trend
+from mercer.gram.trend import Trend
 from mercer.inference.moments import Moments
 from mercer.inference.posterior import Posterior
 from mercer.kernels import Kernel

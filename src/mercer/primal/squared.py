@@ -10,6 +10,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.primal.design import FIRST, SINGLE_FROM, Chosen, Design, InSingle
 from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, log_volume, whiten_first
+from mercer.solvers.projected import relative_to_mean
 from mercer.sources import map_reduce
 
 GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
@@ -139,6 +140,13 @@ class SquaredFit:
     def spread(self):
         """The rms of each target about its trend: what predicting without the kernel would leave."""
         return np.maximum(np.sqrt(np.maximum(self.normal.total, 0.0) / self.sums.weight), self.floor)
+
+    @property
+    def target_scale(self):
+        """What errors of each of several targets are divided by: its deviation, relative to their mean square."""
+        deviation = np.sqrt(np.maximum(self.normal.total, 0.0) / self.sums.weight)
+        deviation[deviation <= self.floor] = 0.0
+        return relative_to_mean(deviation) if self.design.t > 1 else np.ones(1)
 
     @property
     def floor(self):
@@ -289,14 +297,17 @@ def elbo_values(fit, lams):
 
 
 def gcv_values(fit, lams):
-    """The generalised cross-validation at each λ, on all rows."""
-    return [fit.normal.gcv(lam, fit.sums.n, fit.sums.weight) for lam in lams]
+    """The generalised cross-validation at each λ, on all rows; each target relative to its variance."""
+    return [fit.normal.gcv(lam, fit.sums.n, fit.sums.weight, fit.target_scale) for lam in lams]
 
 
 def loo_values(fit, lams):
-    """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and the targets."""
-    total = fit.weight.sum() * fit.design.t
-    return [float((left.out() ** 2).sum() / total) for left in fit.normal.left_out(lams, fit.rows)]
+    """Mean squared leave-one-out residual at each λ, weighted, over the rows of the sample and the targets.
+
+    Each target counts relative to its variance, so that its unit does not matter.
+    """
+    total, scale = fit.weight.sum() * fit.design.t, fit.target_scale
+    return [float(((left.out() / scale) ** 2).sum() / total) for left in fit.normal.left_out(lams, fit.rows)]
 
 
 def density_values(fit, lams):

@@ -11,7 +11,7 @@ from mercer._cached import cached_property
 from mercer._policies import OptionSet
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
-from mercer.kernels.inputs import read_by_name
+from mercer.kernels.columns import read_by_name
 from mercer.report._effects import importance
 from mercer.report._factors import find_factors
 from mercer.report.findings import MOST, Allowance, all_short, short

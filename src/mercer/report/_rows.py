@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.gram.groundwork import duplicate_groups, identities_of
+from mercer.gram.duplicates import duplicate_groups, identities_of
 from mercer.report._factors import TEXT, column_of, is_far
 from mercer.report.findings import short
 from mercer.report.parts import (

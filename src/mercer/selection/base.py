@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
 from mercer.kernels.base import refuse_nat
+from mercer.selection.targets import target_scale
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
 OK = "ok"
@@ -84,6 +85,7 @@ class Rule(BaseEstimator, ABC):
     by_levels = True
     costly = False
     merges = False
+    relative = False  # whether each target counts relative to its variance: ``value`` then takes their ``scale``
     density = False
     weights = "repeats"
     needs: frozenset = frozenset()
@@ -105,7 +107,8 @@ class Rule(BaseEstimator, ABC):
 
     def extras(self, rows):
         """What ``value`` is given of `Rows` beside y and the weights, by name."""
-        return {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        found = {"spread": rows.within_squares} if self.merges and rows.within_squares.any() else {}
+        return found | ({"scale": target_scale(rows)} if self.relative and rows.t > 1 else {})
 
     def in_unit(self, unit):
         """Return the rule that chooses the same λ for y/unit; refused where there is none."""
@@ -140,6 +143,9 @@ class Criterion(Rule):
         Whether one λ of a path costs more than O(n²).
     merges : bool
         Whether equal rows may come as one point with a weight: ``value`` then also takes their ``spread``.
+    relative : bool
+        Whether several targets count each relative to its own variance: ``value`` then also takes their ``scale``, by
+        which y is divided.
     density : bool
         Whether C is −log of a density, so that its curvature is that of a posterior.
     weights : {"repeats", "precision"}
@@ -258,6 +264,11 @@ def pull(Kinv, alpha, g_alpha, g_s):
     p = Kinv @ g_alpha
     W = sandwich(Kinv.dense(), -np.asarray(g_s))
     return add_symmetric(W, p, alpha, -0.5)
+
+
+def relative_rows(y, scale=None):
+    """y as (n, t), each target over its scale."""
+    return rows_of(y) if scale is None else rows_of(y) / scale
 
 
 def rows_of(y):

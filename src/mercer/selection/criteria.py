@@ -7,7 +7,7 @@ targets, in the units of y; ``weight`` holds w where the system is S K S + λI.
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.selection.base import SmoothCriterion, pull, rows_of, total_weight, with_rows
+from mercer.selection.base import SmoothCriterion, pull, relative_rows, rows_of, total_weight, with_rows
 from mercer.solvers import Span
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
@@ -82,18 +82,26 @@ class LOO(SmoothCriterion):
     def with_precisions(self):
         return with_rows(self, weights="precision")
 
-    def value(self, Kinv, y, weight=None, spread=None):
-        y = rows_of(y)
-        return self._loss(Kinv @ y, Kinv.diag(), weight)[0] + self._within(spread, y, weight)
+    @property
+    def relative(self):
+        """Whether the score is an error, which counts relative to the variance of each target."""
+        return self.scale_free
 
-    def value_and_adjoint(self, Kinv, y, weight=None, spread=None):
-        alpha = Kinv @ rows_of(y)
+    def value(self, Kinv, y, weight=None, spread=None, scale=None):
+        alpha = Kinv @ relative_rows(y, scale)
+        return self._loss(alpha, Kinv.diag(), weight)[0] + self._within(spread, scale, alpha, weight)
+
+    def value_and_adjoint(self, Kinv, y, weight=None, spread=None, scale=None):
+        alpha = Kinv @ relative_rows(y, scale)
         value, g_alpha, g_s = self._loss(alpha, Kinv.diag(), weight)
-        return value + self._within(spread, rows_of(y), weight), pull(Kinv, alpha, g_alpha, g_s)
+        return value + self._within(spread, scale, alpha, weight), pull(Kinv, alpha, g_alpha, g_s)
 
-    def _within(self, spread, y, weight):
+    def _within(self, spread, scale, alpha, weight):
         """What rows of one input differ by, which no model of the others explains."""
-        return 0.0 if spread is None else float(np.sum(spread)) / (y.shape[1] * total_weight(weight, len(y)))
+        if spread is None:
+            return 0.0
+        spread = spread if scale is None else spread / scale**2
+        return float(np.sum(spread)) / (alpha.shape[1] * total_weight(weight, len(alpha)))
 
     def _loss(self, alpha, s, weight):
         """(C, ∂C/∂α, ∂C/∂s)."""
@@ -174,6 +182,7 @@ class GCV(SmoothCriterion):
 
     scale_free = True
     positive = True
+    relative = True
     on_landmarks = "gcv"
 
     @property
@@ -186,9 +195,9 @@ class GCV(SmoothCriterion):
             raise ValueError(f"robust must be None, 'robust' or 'modified', got {self.robust!r}.")
         return {"robust": 0.3, "modified": 1.4}.get(self.robust, 1.0) if self.gamma is None else float(self.gamma)
 
-    def _parts(self, Kinv, y, weight):
+    def _parts(self, Kinv, y, weight, scale):
         """α, N = n²‖α‖²/(t Σw), T = tr P, F = tr P² (only where it is needed)."""
-        alpha = Kinv @ rows_of(y)
+        alpha = Kinv @ relative_rows(y, scale)
         n, t = alpha.shape
         N = n * n * float(np.sum(alpha**2)) / (t * total_weight(weight, n))
         F = Kinv.squared_norm() if self.robust == "robust" else 0.0
@@ -211,18 +220,18 @@ class GCV(SmoothCriterion):
             dF, dlam = C * (1.0 - g) * lam**2 / n, C * (1.0 - g) * 2.0 * (lam * F - T) / n
         return C * M, M / T**2, dT, dF, dlam
 
-    def value(self, Kinv, y, weight=None):
-        _, N, T, F = self._parts(Kinv, y, weight)
+    def value(self, Kinv, y, weight=None, scale=None):
+        _, N, T, F = self._parts(Kinv, y, weight, scale)
         return float(self._formula(N, T, F, Kinv.n, Kinv.lam)[0])
 
-    def explicit(self, Kinv, y, weight=None):
+    def explicit(self, Kinv, y, weight=None, scale=None):
         if self.robust is None:
             return 0.0
-        _, N, T, F = self._parts(Kinv, y, weight)
+        _, N, T, F = self._parts(Kinv, y, weight, scale)
         return float(self._formula(N, T, F, Kinv.n, Kinv.lam)[4]) * Kinv.lam
 
-    def value_and_adjoint(self, Kinv, y, weight=None):
-        alpha, N, T, F = self._parts(Kinv, y, weight)
+    def value_and_adjoint(self, Kinv, y, weight=None, scale=None):
+        alpha, N, T, F = self._parts(Kinv, y, weight, scale)
         n, t = alpha.shape
         C, dN, dT, dF, _ = self._formula(N, T, F, n, Kinv.lam)
         g_alpha = alpha * (2.0 * dN * n * n / (t * total_weight(weight, n)))
@@ -286,7 +295,7 @@ class Evidence(SmoothCriterion):
 
     def extras(self, rows):
         """What ``value`` is given beside y and the weights: see `terms`."""
-        found = {"spread": rows.spread} if self.merges and rows.spread.any() else {}
+        found = {"spread": rows.within_squares} if self.merges and rows.within_squares.any() else {}
         if self.weights == "precision" and (rows.merged or rows.weight is not None):
             logs = float(np.log(rows.row_weight).sum())
             if rows.q:

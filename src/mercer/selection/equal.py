@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from mercer.gram.groundwork import duplicate_groups
+from mercer.gram.duplicates import duplicate_groups
 
 DESIGN = 0.5  # of the rows: fewer different inputs than that are a design with repeated measurements
 FUNCTION = 10  # different targets, at least, of rows that are equal in inputs and target by being copied

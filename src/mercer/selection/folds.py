@@ -5,7 +5,7 @@ from abc import abstractmethod
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.selection.base import SmoothCriterion, rows_of, total_weight, with_rows
+from mercer.selection.base import SmoothCriterion, relative_rows, rows_of, total_weight, with_rows
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
 from mercer.solvers.symmetric import add_symmetric, square
@@ -31,6 +31,7 @@ class _Folds(SmoothCriterion):
 
     scale_free = True
     positive = True
+    relative = True
     costly = True  # n³/k operations for each λ of a path
     needs = frozenset()
 
@@ -46,13 +47,13 @@ class _Folds(SmoothCriterion):
             out[B] = factor @ alpha[B]
         return out
 
-    def value(self, Kinv, y, weight=None):
-        e = self.residuals(Kinv, y)
+    def value(self, Kinv, y, weight=None, scale=None):
+        e = self.residuals(Kinv, relative_rows(y, scale))
         return float(np.sum(e**2)) / (e.shape[1] * total_weight(weight, Kinv.n))
 
-    def value_and_adjoint(self, Kinv, y, weight=None):
+    def value_and_adjoint(self, Kinv, y, weight=None, scale=None):
         """W = −½[(Pu)αᵀ + α(Pu)ᵀ] + ½ Σ_B [(P u_B)(P e_B)ᵀ + (P e_B)(P u_B)ᵀ] with u_B = P_BB⁻¹ ∂C/∂e_B."""
-        alpha = Kinv @ rows_of(y)
+        alpha = Kinv @ relative_rows(y, scale)
         n, t = alpha.shape
         scale = 2.0 / (t * total_weight(weight, n))
         parts = []

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.gram import take
-from mercer.gram.groundwork import duplicate_groups, merge_points
+from mercer.gram.duplicates import duplicate_groups, merge_points
 
 ENOUGH = 30  # degrees of freedom from equal inputs that are trusted
 ROWS = 512

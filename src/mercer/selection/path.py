@@ -184,7 +184,7 @@ class Path:
         """P(λ): K̃⁻¹ with the intercept projected out, an Inverse (of the scaled system, with weights)."""
         if not lam > 0:
             raise ValueError(f"lam must be positive on a path, got {lam}.")
-        return self.spectrum.trial(lam)
+        return self.spectrum.unchecked(lam)
 
     def value(self, criterion, lam):
         """The criterion at one λ."""

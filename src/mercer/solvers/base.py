@@ -72,20 +72,20 @@ class Solver(Parametrised, BaseEstimator, ABC):
         return 8.0 * n * n + 64.0 * n * targets
 
 
-class Weights(NamedTuple):
-    """How targets make up predictions at m new inputs; made by `Inverse.weigh`.
+class KrigingWeights(NamedTuple):
+    """How targets make up predictions at m new inputs; made by `Inverse.kriging_weights`.
 
     E : ndarray of shape (n, m)
         f(x) = Eᵀy.
-    explained : ndarray of shape (m,)
-        What is known of f(x): its variance is k(x, x) − explained.
-    slack : ndarray of shape (q, m)
+    explained_variance : ndarray of shape (m,)
+        What is known of f(x): its variance is k(x, x) less this.
+    trend_residual : ndarray of shape (q, m)
         (HᵀK̃⁻¹H)⁻¹ (HᵀK̃⁻¹k − h): how far the trend at x is from that of the rows, as coefficients.
     """
 
     E: np.ndarray
-    explained: np.ndarray
-    slack: np.ndarray
+    explained_variance: np.ndarray
+    trend_residual: np.ndarray
 
 
 class Inverse(ABC):
@@ -166,16 +166,16 @@ class Inverse(ABC):
         """L⁻¹B with L Lᵀ = K + λI, so that ‖L⁻¹b‖² = bᵀ(K + λI)⁻¹b: where there is a triangular factor."""
         raise TypeError(f"{type(self).__name__} has no triangular factor; use solver='cholesky'.")
 
-    def weigh(self, B, h=None):
-        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+    def kriging_weights(self, B, h=None):
+        """`KrigingWeights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
         E = self._solve(B)
-        return Weights(E, np.einsum("ij,ij->j", B, E), np.zeros((0, B.shape[1])))
+        return KrigingWeights(E, np.einsum("ij,ij->j", B, E), np.zeros((0, B.shape[1])))
 
-    def explained(self, B, h=None):
-        """The diagonal of Bᵀ(K + λI)⁻¹B, less what the trend takes away: see `weigh`. B may be overwritten."""
-        return self.weigh(B, h).explained
+    def explained_variance(self, B, h=None):
+        """The diagonal of Bᵀ(K + λI)⁻¹B, less what the trend takes away. B may be overwritten."""
+        return self.kriging_weights(B, h).explained_variance
 
-    def explained_between(self, B, h=None):
+    def explained_covariance(self, B, h=None):
         """The same for all pairs of the m inputs: (m, m)."""
         return self._quad(B)
 

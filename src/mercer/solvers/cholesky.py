@@ -47,10 +47,10 @@ class Cholesky(Solver):
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a factorisation for each λ."""
-        return Resolvent(lambda lam: examined(K, lam, self.jitter), H, lambda lam: as_it_is(K, lam))
+        return Resolvent(lambda lam: factorise(K, lam, self.jitter), H, lambda lam: factorise_unchecked(K, lam))
 
 
-def examined(K, lam, jitter="auto"):
+def factorise(K, lam, jitter="auto"):
     """(K + λI)⁻¹ with its condition estimated; repaired by jitter where that is allowed, and told."""
     started = time.perf_counter()
     lam = check_lam(lam)
@@ -78,7 +78,7 @@ def examined(K, lam, jitter="auto"):
     return CholeskyInverse(L, lam, info, probe, (K, norm) if added else None)
 
 
-def as_it_is(K, lam):
+def factorise_unchecked(K, lam):
     """(K + λI)⁻¹ for a trial: nothing is added, estimated or told."""
     lam = check_lam(lam)
     L, bad = attempt(K, lam, np.dtype(np.float64))
@@ -206,12 +206,12 @@ class CholeskyInverse(Inverse):
         W = self.half(B)
         return W.T @ W
 
-    def explained(self, B, h=None):
+    def explained_variance(self, B, h=None):
         """‖L⁻¹b‖² of each column b (with jitter: of the jittered matrix)."""
         V = self.half_inplace(np.asfortranarray(B, dtype=float))
         return np.einsum("ij,ij->j", V, V)
 
-    def explained_between(self, B, h=None):
+    def explained_covariance(self, B, h=None):
         """(L⁻¹B)ᵀL⁻¹B (with jitter: of the jittered matrix)."""
         V = self.half(B)
         return V.T @ V

@@ -82,9 +82,9 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     if share.max(initial=0.0) > ROUGH:
         F, missed = leading_columns(K, RANK)
         halves = np.square(column_norms((F.T @ alpha) / unit * np.sqrt(size)))
-        slack = wrong / (2.0 * np.sqrt(lam)) if lam > 0 else np.full_like(wrong, np.inf)
+        bound = wrong / (2.0 * np.sqrt(lam)) if lam > 0 else np.full_like(wrong, np.inf)
         dropped = (len(a) * np.finfo(float).eps + missed / size) * np.square(length)  # what is not in F
-        other = _ratio(slack, np.sqrt(halves)) + _ratio(dropped, halves)
+        other = _ratio(bound, np.sqrt(halves)) + _ratio(dropped, halves)
         if not missed or other.max() < share.max():
             squares, share = halves, other
     condition = Kinv.info.get("condition") or Kinv.info.get("condition_bound") or np.inf

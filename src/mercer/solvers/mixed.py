@@ -8,7 +8,7 @@ from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
 from mercer.solvers.base import Inverse, Solver, check_lam
-from mercer.solvers.cholesky import as_it_is, examined
+from mercer.solvers.cholesky import factorise, factorise_unchecked
 from mercer.solvers.engine import lapack
 from mercer.solvers.factoring import Probe, condition_number, factor, warn_of_condition
 from mercer.solvers.pcg import pcg
@@ -48,7 +48,11 @@ class Mixed(Solver):
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a float32 factorisation for each λ; a trial of a search needs all of it, in float64."""
-        return Resolvent(lambda lam: MixedInverse(K, lam, self.tol, self.max_iter), H, lambda lam: as_it_is(K, lam))
+
+        def inverse(lam):
+            return MixedInverse(K, lam, self.tol, self.max_iter)
+
+        return Resolvent(inverse, H, lambda lam: factorise_unchecked(K, lam))
 
     def memory(self, n, targets=1):
         """4n² bytes, and a few vectors for each target."""
@@ -109,7 +113,7 @@ class MixedInverse(Inverse):
                 raise
             return False
         self._L = None
-        self._exact = examined(self._K, self.lam)
+        self._exact = factorise(self._K, self.lam)
         self.info["float64_factor"] = why
         self.info["condition"] = self._exact.info["condition"]
         self.info["jitter"] = self._exact.info["jitter"]

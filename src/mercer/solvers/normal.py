@@ -232,9 +232,12 @@ class NormalEquations:
         # ‖y‖² − 2uᵀβ + βᵀSβ with Sβ = u − λβ
         return np.maximum(self.total - np.einsum("mt,mt->t", self._turned_u, beta) - lam * (beta**2).sum(axis=0), 0.0)
 
-    def gcv(self, lam, n, weight):
-        """(Σ w (y − f)²/Σ w)/(1 − dof/n)² of n rows, the mean over targets; residuals are no less than rounding."""
-        rss = np.maximum(self.rss(lam), ROUNDED * self.total)  # else a rounded 0/0 is the best of m = n landmarks
+    def gcv(self, lam, n, weight, scale=1.0):
+        """(Σ w (y − f)²/Σ w)/(1 − dof/n)² of n rows, the mean over targets; residuals are no less than rounding.
+
+        ``scale`` is that of each target, by which y is divided.
+        """
+        rss = np.maximum(self.rss(lam), ROUNDED * self.total) / scale**2  # else a rounded 0/0 is the best of m = n
         return float(rss.mean()) / weight / max(1.0 - (self.q + self.dof(lam)) / n, 1e-9 / n) ** 2
 
     def elbo(self, lam, n, missing, logs=0.0):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
-from mercer.solvers.base import Inverse, Weights, column_norms
+from mercer.solvers.base import Inverse, KrigingWeights, column_norms
 
 
 class Span:
@@ -47,8 +47,8 @@ class Span:
             self.Q, self._R = H / values, np.diag(values)
         self.logdet = 2.0 * float(np.log(values).sum())
 
-    def beside(self, V):
-        """V − QQᵀV: what of V lies beside the trend."""
+    def project_out(self, V):
+        """V − QQᵀV: V with the trend projected out."""
         return V - self.Q @ (self.Q.T @ V)
 
     def coefficients(self, V):
@@ -240,21 +240,23 @@ class Projected(Inverse):
         Z, R = self._prepare()
         return Z.T @ B - triangular(R, self.span.dual(h), transposed=True)
 
-    def weigh(self, B, h=None):
-        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
-        inner, along = self.Kinv.weigh(B), self._along(B, h)
-        slack = self.span.natural(triangular(self._R, along))
-        return Weights(inner.E - self._Z @ along, inner.explained - np.einsum("ij,ij->j", along, along), slack)
+    def kriging_weights(self, B, h=None):
+        """`KrigingWeights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+        inner, along = self.Kinv.kriging_weights(B), self._along(B, h)
+        residual = self.span.natural(triangular(self._R, along))
+        return KrigingWeights(
+            inner.E - self._Z @ along, inner.explained_variance - np.einsum("ij,ij->j", along, along), residual
+        )
 
-    def explained(self, B, h=None):
-        """What is known of f(x) from the rows, with the trend estimated: see `weigh`. B may be overwritten."""
+    def explained_variance(self, B, h=None):
+        """What the rows explain of the variance of f(x), with the trend estimated. B may be overwritten."""
         along = self._along(B, h)
-        return self.Kinv.explained(B) - np.einsum("ij,ij->j", along, along)
+        return self.Kinv.explained_variance(B) - np.einsum("ij,ij->j", along, along)
 
-    def explained_between(self, B, h=None):
+    def explained_covariance(self, B, h=None):
         """The same for all pairs of the m inputs: (m, m)."""
         along = self._along(B, h)
-        return self.Kinv.explained_between(B) - along.T @ along
+        return self.Kinv.explained_covariance(B) - along.T @ along
 
     def explicit(self):
         """Return P with all entries of K̃⁻¹ at hand."""
@@ -270,7 +272,7 @@ class Resolvent:
     inverse : callable
         λ ↦ `Inverse` of K + λI, repaired and examined where that is needed, with warnings.
     H : ndarray or Span, default=None
-    trial : callable, default=None
+    unchecked : callable, default=None
         λ ↦ `Inverse` as it is, or `NotPositiveDefinite`; None is ``inverse`` without its warnings, a repair refused.
 
     Examples
@@ -283,14 +285,14 @@ class Resolvent:
     array([-0.5,  0.5])
     """
 
-    def __init__(self, inverse, H=None, trial=None):
-        self._inverse, self._H, self._trial = inverse, H, trial
+    def __init__(self, inverse, H=None, unchecked=None):
+        self._inverse, self._H, self._unchecked = inverse, H, unchecked
 
     def __call__(self, lam):
         """(K + λI)⁻¹."""
         return self._projected(self._inverse(lam))
 
-    def trial(self, lam, whole=False):
+    def unchecked(self, lam, whole=False):
         """Return the same for one trial of a search: nothing is repaired or told; ``whole`` if all entries are needed.
 
         Raises
@@ -298,7 +300,7 @@ class Resolvent:
         NotPositiveDefinite
             Where it would have to be repaired.
         """
-        Kinv = (self._trial or self._quiet)(lam)
+        Kinv = (self._unchecked or self._quiet)(lam)
         return self._projected(Kinv.explicit() if whole else Kinv)
 
     def _quiet(self, lam):
@@ -316,3 +318,13 @@ class Resolvent:
 def as_resolvent(made):
     """What a solver's ``resolvent`` returned, as a `Resolvent`: an author may return any function of λ."""
     return made if isinstance(made, Resolvent) else Resolvent(made)
+
+
+def relative_to_mean(deviation):
+    """Deviations over the root of their mean square; ∞ where there is none."""
+    positive = deviation[deviation > 0.0]
+    if not positive.size:
+        return np.ones_like(deviation)
+    largest = positive.max()  # so that no square vanishes
+    unit = largest * np.sqrt(np.mean((positive / largest) ** 2))
+    return np.where(deviation > 0.0, deviation / unit, np.inf)

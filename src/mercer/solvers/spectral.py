@@ -13,7 +13,7 @@ from scipy.linalg import qr
 from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NumericalWarning
-from mercer.solvers.base import Inverse, Solver, Weights, check_lam
+from mercer.solvers.base import Inverse, KrigingWeights, Solver, check_lam
 from mercer.solvers.engine.lapack import threads_for
 from mercer.solvers.factoring import Probe, check_finite, not_positive_definite, warn_of_condition
 from mercer.solvers.projected import Resolvent, Span
@@ -105,7 +105,7 @@ class Eigensystem(Resolvent):
             Kinv.examine()
         return Kinv
 
-    def trial(self, lam, whole=False):
+    def unchecked(self, lam, whole=False):
         """Return the same, with nothing told."""
         return SpectralInverse(self, lam)
 
@@ -189,21 +189,21 @@ class SpectralInverse(Inverse):
         b = self.spectrum.span.coefficients(y - fitted)
         return alpha, b
 
-    def weigh(self, B, h=None):
-        """Return the `Weights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
+    def kriging_weights(self, B, h=None):
+        """`KrigingWeights` at new inputs x from B = k(points, x), of shape (n, m), and the trend h(x), (m, q)."""
         if not self.q:
-            return super().weigh(B, h)
+            return super().kriging_weights(B, h)
         K, span = self.spectrum.K, self.spectrum.span
         E = self._solve(B) + (span.Q - self._solve(K @ span.Q)) @ span.dual(h)
         image = K @ E + self.lam * E
         explained = np.einsum("ij,ij->j", E, 2.0 * B - image)
-        return Weights(E, explained, span.coefficients(B - image))
+        return KrigingWeights(E, explained, span.coefficients(B - image))
 
-    def explained_between(self, B, h=None):
+    def explained_covariance(self, B, h=None):
         """The same for all pairs of the m inputs: (m, m)."""
         if not self.q:
             return self._quad(B)
-        E = self.weigh(B, h).E
+        E = self.kriging_weights(B, h).E
         cross = E.T @ B
         return cross + cross.T - E.T @ (self.spectrum.K @ E + self.lam * E)
 

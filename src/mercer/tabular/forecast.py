@@ -5,8 +5,7 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from mercer.exceptions import DataError
 from mercer.selection.judging import quietly
-from mercer.selection.kernels_search.columns import time_column
-from mercer.selection.kernels_search.periods import step_of
+from mercer.selection.kernels_search.series import step_of, time_column
 from mercer.tabular.cells import quote
 
 DAY = 86_400_000_000  # microseconds

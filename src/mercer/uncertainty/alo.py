@@ -34,7 +34,7 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
     for i in range(0, straight.size, BLOCK):
         rows = straight[i : i + BLOCK]
         k = K.rows(rows)
-        v = k[np.arange(len(rows)), rows] - inverse.explained((k[:, curved] * s).T, np.ones((len(rows), 1)))
+        v = k[np.arange(len(rows)), rows] - inverse.explained_variance((k[:, curved] * s).T, np.ones((len(rows), 1)))
         out[rows] -= alpha[rows] * v
     return out
 

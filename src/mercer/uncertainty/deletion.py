@@ -152,10 +152,10 @@ class Deletion:
         """(f, w, κ) at new inputs."""
         k, h = np.asarray(self.kernel(X, self.rows.X), dtype=float).T, self.rows.trend_at(X)
         own = np.asarray(self.kernel.diag(X), dtype=float)
-        found = self.inverse.weigh(self.rows.scaled(k), h)
+        found = self.inverse.kriging_weights(self.rows.scaled(k), h)
         w, f = self.rows.scaled(found.E), k.T @ self.alpha + h @ self.b
         # κ is a variance; what rounding has left of 0 is taken as rounding of k(x, x)
-        kappa = np.maximum(own - found.explained, np.finfo(float).eps * own) + noise
+        kappa = np.maximum(own - found.explained_variance, np.finfo(float).eps * own) + noise
         w = w if not self.rows.merged else self.share[:, None] * w[self.index]
         return f, w, np.maximum(kappa, np.finfo(float).tiny)
 

@@ -1,1 +1,1 @@
-"""Kernels on objects that need not be vectors, and the doors for a user's own function or matrix."""
+"""Kernels on objects that need not be vectors, and on a user's own function or kernel matrix."""

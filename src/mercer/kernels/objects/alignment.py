@@ -1,4 +1,4 @@
-"""Kernels on strings by a dynamic programme for each pair: common subsequences, local alignments."""
+"""Kernels on strings by dynamic programming for each pair: common subsequences, local alignments."""
 
 import numpy as np
 
@@ -17,19 +17,19 @@ BLOSUM62 = """4|-1 5|-2 0 6|-2 -2 1 6|0 -3 -3 -3 9|-1 1 0 0 -3 5|-1 0 0 2 -4 2 5
 |0 -3 -3 -3 -1 -2 -2 -3 -3 3 1 -2 1 -1 -2 -2 0 -3 -1 4"""
 
 
-class _OfPairs(PairKernel):
-    """A kernel on strings whose every value is a programme of its own. A subclass writes ``_programme``."""
+class _StringPairs(PairKernel):
+    """A kernel on strings that is computed pair by pair. A subclass writes ``_pair_values``."""
 
-    def _read_in(self):
-        """The alphabet the strings are read in."""
+    def _alphabet(self):
+        """The alphabet in which the strings are read."""
         return self.alphabet
 
     def _read(self, items):
-        return encode(items, type(self).__name__, self._read_in())
+        return encode(items, type(self).__name__, self._alphabet())
 
 
 # ---------------------------------------------------------------------- subsequences
-class Subsequence(_OfPairs):
+class Subsequence(_StringPairs):
     """k(x, z) = Σ_u Σ_{i: x[i] = u} Σ_{j: z[j] = u} λ^(span(i) + span(j)): common subsequences u of p letters.
 
     i and j are places in ascending order, gaps allowed; span is last − first + 1. O(p|x||z|) for each pair.
@@ -62,7 +62,7 @@ class Subsequence(_OfPairs):
         """Letters in this order."""
         return f"how often {self.length} letters occur one after the other, near or far"
 
-    def _programme(self, A, B):
+    def _pair_values(self, A, B):
         length, decay = self._whole("length"), float(self._positive("decay"))
 
         def pairs(left, right, slope):
@@ -72,7 +72,7 @@ class Subsequence(_OfPairs):
 
 
 # ---------------------------------------------------------------------- local alignments
-class LocalAlignment(_OfPairs):
+class LocalAlignment(_StringPairs):
     """k(x, z) = 1 + Σ over local alignments π of x and z of e^(β s(π)), or (log) its logarithm divided by β.
 
     s is the Smith–Waterman score: substitutions less gaps. The sum is a kernel when e^(β S) of the substitution matrix
@@ -142,17 +142,17 @@ class LocalAlignment(_OfPairs):
             )
         return S
 
-    def _read_in(self):
+    def _alphabet(self):
         return "protein" if self.alphabet is None and isinstance(self.substitution, str) else self.alphabet
 
     @property
     def psd(self):
         """Whether it is a kernel: without the logarithm, and if e^(β S) is positive semi-definite."""
-        letters = alphabet_letters(self._read_in(), "LocalAlignment") or "ab"
+        letters = alphabet_letters(self._alphabet(), "LocalAlignment") or "ab"
         E = np.exp(float(self.beta) * self._matrix(letters))
         return bool(not self.log and eigen(E)[0].min() >= -1e-12 * E.max())
 
-    def _programme(self, A, B):
+    def _pair_values(self, A, B):
         beta = float(self._positive("beta"))
         A, B, S = self._scores(A, B)
         costs = np.array([self.gap_open, self.gap_extend], dtype=float)
@@ -179,7 +179,7 @@ class LocalAlignment(_OfPairs):
 
     def _scores(self, A, B):
         """A and B with codes that are rows of the matrix S, and S."""
-        letters = alphabet_letters(self._read_in(), "LocalAlignment")
+        letters = alphabet_letters(self._alphabet(), "LocalAlignment")
         if letters is not None:
             return A, B, self._matrix(letters)
         known, codes = np.unique(np.concatenate([A.codes, B.codes]), return_inverse=True)

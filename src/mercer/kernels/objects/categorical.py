@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.kernels.base import UnitDiagonal, as_collection, as_vectors, result_dtype
+from mercer.kernels.base import UnitDiagonal, as_collection, as_vectors, refuse_entries, result_dtype
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
 
@@ -48,9 +48,7 @@ class Categorical(UnitDiagonal):
         """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif":
             X = as_vectors(X, "Categorical")
-            bad = np.argwhere(np.isnan(X))
-            if len(bad):
-                raise ValueError(f"Categorical: row {bad[0][0]}, column {bad[0][1]} is NaN, which is no category.")
+            refuse_entries(np.isnan(X), X, "Categorical: X")
             return X
         if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
             X = as_table(X, "Categorical")
@@ -61,14 +59,7 @@ class Categorical(UnitDiagonal):
 
     def _factors(self, d):
         """e^(−1/ℓⱼ) of each of d columns."""
-        scale = np.asarray(self.length_scale, dtype=float)
-        if not (np.isfinite(scale).all() and (scale >= 0).all()):
-            raise ValueError(f"Categorical: length_scale must be >= 0 and finite, got {self.length_scale}.")
-        if scale.ndim > 1 or scale.size not in (1, d):
-            raise ValueError(
-                f"Categorical: length_scale has {scale.size} entries, but X has {d} columns; give one value, or one "
-                "for each column."
-            )
+        scale = self._positive("length_scale", d, zero=True)
         inverse = np.divide(1.0, scale, out=np.full(scale.shape, np.inf), where=scale > 0)
         return np.broadcast_to(np.exp(-inverse), (d,))
 

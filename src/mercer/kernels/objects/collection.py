@@ -118,20 +118,20 @@ class ObjectKernel(Kernel):
         chosen = {name: show(value) for name, value in self.get_params(deep=False).items() if name not in skipped}
         return type(self).__name__, *sorted(chosen.items())
 
-    def _made(self, X):
+    def _prepared(self, X):
         """What was read of the rows of X, once."""
         return as_objects(X, type(self).__name__).prepared(self._key(), self._read)
 
     def _both(self, X, Z):
         """(what was read of X, of Z), the second the first where Z is X."""
-        left = self._made(X)
-        return left, left if Z is X else self._made(Z)
+        left = self._prepared(X)
+        return left, left if Z is X else self._prepared(Z)
 
     def validate(self, X):
         """X as `Objects`, every item checked and read."""
         self._check_parameters()
         X = as_objects(X, type(self).__name__)
-        self._made(X)
+        self._prepared(X)
         return X
 
     def __repr__(self):

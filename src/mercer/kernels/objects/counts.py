@@ -130,11 +130,11 @@ class CountKernel(ObjectKernel):
             Whose columns to use: those of the training inputs, for new inputs.
         """
         X = self.validate(X)
-        counts = self._made(X)
+        counts = self._prepared(X)
         phi = counts.mixed(self._coefficients())
         if like is None:
             return phi
-        keys = self._made(self.validate(like)).keys
+        keys = self._prepared(self.validate(like)).keys
         _, mine, theirs = np.intersect1d(counts.keys, keys, assume_unique=True, return_indices=True)
         phi = phi[:, mine].tocoo()
         return sparse.csr_array((phi.data, (phi.coords[0], theirs[phi.coords[1]])), shape=(len(X), len(keys)))
@@ -148,7 +148,7 @@ class CountKernel(ObjectKernel):
 
     def diag(self, X):
         """‖φ(x)‖²."""
-        phi = self._made(X).mixed(self._coefficients())
+        phi = self._prepared(X).mixed(self._coefficients())
         return np.asarray(phi.multiply(phi).sum(axis=1), dtype=result_dtype(X)).reshape(-1)
 
     def _grad(self, X, Z, W):

@@ -13,8 +13,8 @@ from scipy.special import ndtri
 
 from mercer.kernels.basis import Features
 from mercer.kernels.definite import semidefinite
-from mercer.kernels.objects.bags import MeanOfPairs, Members
 from mercer.kernels.objects.collection import ObjectKernel
+from mercer.kernels.objects.sets import MeanOverPairs, Members
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class MeasureFeatures(ObjectKernel, Features):
 
     def features(self, X):
         """Φ, of shape (n, M)."""
-        return self._made(X)
+        return self._prepared(X)
 
     def tiles(self, X, Z):
         """Products of the rows of Φ."""
@@ -221,7 +221,7 @@ class SlicedWasserstein(MeasureFeatures):
         return np.reshape(rows, (len(measures), -1)) / np.sqrt(len(thetas) * levels)
 
 
-class MeanEmbedding(MeanOfPairs):
+class MeanEmbedding(MeanOverPairs):
     """k(μ, ν) = ⟨m_μ, m_ν⟩ = Σᵢⱼ wᵢ vⱼ k(xᵢ, zⱼ),  m_μ = E_μ k(x, ·): ‖m_μ − m_ν‖ is the maximum mean discrepancy.
 
     Every pair of samples is looked at, block by block, and again at every value of θ: with `RadialOf` on top of many

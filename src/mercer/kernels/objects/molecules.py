@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.base import UnitDiagonal, as_vectors
+from mercer.kernels.base import UnitDiagonal, as_vectors, refuse_entries
 from mercer.kernels.inputs import Compared
 
 
@@ -55,10 +55,7 @@ class CountRows(UnitDiagonal):
             return X
         if not sparse.issparse(X):
             X = as_vectors(X, who)
-            bad = np.argwhere(~np.isfinite(X))
-            if len(bad):
-                i, j = bad[0]
-                raise ValueError(f"{who}: X[{i}, {j}] is {X[i, j]} ({len(bad)} entries of X are not finite).")
+            refuse_entries(~np.isfinite(X), X, f"{who}: X")
             return X
         if X.ndim != 2 or X.dtype.kind not in "buif":
             raise ValueError(f"{who}: expected a 2-D sparse matrix of real numbers, got {X.ndim}-D of dtype {X.dtype}.")
@@ -224,7 +221,7 @@ class TanimotoOf(Compared):
     def _value(self, K, a, b):
         return _divide_or_one(K, (a + b) - K)
 
-    def _pulled(self, W, K, a, b):
+    def _pull_back(self, W, K, a, b):
         """Of u/(a + b − u): (a + b, −u, −u)/(a + b − u)²."""
         size = (a + b) - K
         V = np.divide(W, size**2, out=np.zeros(K.shape), where=size > 0)

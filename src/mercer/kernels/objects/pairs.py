@@ -1,4 +1,4 @@
-"""Kernels whose every value is a programme of its own, run pair by pair."""
+"""Kernels that are computed pair by pair, each value by a loop of its own."""
 
 from abc import abstractmethod
 
@@ -8,21 +8,21 @@ from mercer.kernels.objects.collection import ObjectKernel
 
 
 class PairKernel(ObjectKernel):
-    """A kernel on objects whose every value is a programme of its own. A subclass writes ``_read`` and ``_programme``.
+    """A kernel on objects that is computed pair by pair. A subclass writes ``_read`` and ``_pair_values``.
 
     What ``_read`` returns has a length and parts, and ``arrays`` for the loop.
     """
 
     @abstractmethod
-    def _programme(self, A, B):
+    def _pair_values(self, A, B):
         """f(left, right, slope) = (values, derivatives or None) of the pairs (A[left], B[right])."""
 
-    def _require(self, A, B):
+    def _check_pairs(self, A, B):
         """Raise if a pair has no value; A and B are whole, so that the error can name rows."""
 
     def _both(self, X, Z):
         A, B = super()._both(X, Z)
-        self._require(A, B)
+        self._check_pairs(A, B)
         return A, B
 
     def _matrices(self, A, B, slope, half=False):
@@ -31,7 +31,7 @@ class PairKernel(ObjectKernel):
         if not m or not n:
             return np.zeros((m, n)), np.zeros((m, n))
         left, right = np.tril_indices(n) if half else np.divmod(np.arange(m * n), n)
-        found = self._programme(A, B)(left, right, slope)
+        found = self._pair_values(A, B)(left, right, slope)
         out = []
         for values in found:
             K = np.zeros((m, n))
@@ -43,7 +43,7 @@ class PairKernel(ObjectKernel):
         return tuple(out)
 
     def tiles(self, X, Z):
-        """The programme for each pair of a tile; of a square on the diagonal for half of them."""
+        """Each pair of a tile; of a square on the diagonal half of them."""
         A, B = self._both(X, Z)
 
         def tile(i, j):
@@ -55,7 +55,7 @@ class PairKernel(ObjectKernel):
         """k(x, x)."""
         A, _ = self._both(X, X)
         every = np.arange(len(A))
-        return self._programme(A, A)(every, every, False)[0] if len(A) else np.zeros(0)
+        return self._pair_values(A, A)(every, every, False)[0] if len(A) else np.zeros(0)
 
     def weighted(self, X, Z, W):
         """The sum and its gradient, in one pass."""

@@ -67,9 +67,9 @@ class RadialOf(Compared):
             raise ValueError(f"RadialOf: a distance has one length scale, got {scale.size}.")
         return self.base.validate(X)
 
-    def retain(self, X):
+    def stored_inputs(self, X):
         """What the base kernel must keep."""
-        return self.base.retain(X)
+        return self.base.stored_inputs(X)
 
     def _squared(self, X, Z):
         """d² of all pairs."""
@@ -102,7 +102,7 @@ class RadialOf(Compared):
     def _value(self, K, a, b):
         return self.radial.phi(self._from_values(K, a, b) / self._scale())
 
-    def _pulled(self, W, K, a, b):
+    def _pull_back(self, W, K, a, b):
         V = W * self.radial.dphi(self._from_values(K, a, b) / self._scale()) / self._scale()
         return -2.0 * V, V.sum(axis=1), V.sum(axis=0)
 

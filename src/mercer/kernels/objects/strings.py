@@ -1,5 +1,6 @@
 """Kernels on strings that count: k-mers, k-mers with mismatches, with gaps, and at their positions."""
 
+from abc import abstractmethod
 from itertools import combinations, product
 from math import comb
 
@@ -7,9 +8,6 @@ import numpy as np
 
 from mercer.kernels.objects.counts import CountKernel, Counts, LevelKernel, combine, mix
 from mercer.kernels.objects.letters import alphabet_letters, encode
-
-MOST_ENTRIES = 2 * 10**8  # of an expansion, before it is summed up: 5 GB
-MOST_WAYS = 200_000  # in which one word is written out or read
 
 
 def _kmer_keys(codes, starts, offsets, seed):
@@ -20,7 +18,26 @@ def _kmer_keys(codes, starts, offsets, seed):
     return keys
 
 
-class Spectrum(LevelKernel):
+class _WordKernel(CountKernel):
+    """A kernel that counts words of strings. A subclass writes ``_words(letters)``, what is counted at each level."""
+
+    most_ways = 200_000  # in which one word is written out or read
+
+    @abstractmethod
+    def _words(self, letters):
+        """[(rows, keys) or (rows, keys, values) of each level]; see `Counts.build`."""
+
+    def _read(self, items):
+        letters = encode(items, type(self).__name__, self.alphabet, self.unknown)
+        return Counts.build(len(letters), self._words(letters))
+
+    def _check_size(self, entries, remedy):
+        """Refuse words that take more than 5 GB before they are summed up."""
+        if entries > 2 * 10**8:
+            raise ValueError(f"{type(self).__name__}: {entries:,} words to count are too many; use {remedy}.")
+
+
+class Spectrum(_WordKernel, LevelKernel):
     """k(x, z) = Σ_k w_k Σ_u |x|_u |z|_u: over all words u of k letters, |x|_u = how often u stands in x.
 
     A letter is any character, NUL and emoji included, or one of an alphabet. A string shorter than k has no word: its
@@ -69,16 +86,15 @@ class Spectrum(LevelKernel):
     def _n_levels(self):
         return len(self._lengths())
 
-    def _read(self, items):
-        letters = encode(items, "Spectrum", self.alphabet, self.unknown)
+    def _words(self, letters):
         parts = []
         for k in self._lengths():
             rows, starts = letters.windows(k)
             parts.append((rows, _kmer_keys(letters.codes, starts, range(k), k)))
-        return Counts.build(len(letters), parts)
+        return parts
 
 
-class Mismatch(CountKernel):
+class Mismatch(_WordKernel):
     """k(x, z) = Σ_u |x|_{u,m} |z|_{u,m}, where |x|_{u,m} counts the words of x that differ from u in at most m letters.
 
     A word of x counts for all its neighbours u, of which there are Σ_{j<=m} C(k, j)(|A| − 1)ʲ in an alphabet A: 1 + 3k
@@ -126,10 +142,10 @@ class Mismatch(CountKernel):
         ways = 0
         for j in range(m + 1):
             ways += comb(k, j) * max(size - 1, 1) ** j
-            if ways > MOST_WAYS:
+            if ways > self.most_ways:
                 raise ValueError(
-                    f"Mismatch: a word of {k} letters has more than {MOST_WAYS:,} neighbours with {m} mismatches; use "
-                    "a smaller m or k, or Gappy."
+                    f"Mismatch: a word of {k} letters has more than {self.most_ways:,} neighbours with {m} mismatches; "
+                    "use a smaller m or k, or Gappy."
                 )
         return k, m, size
 
@@ -137,16 +153,11 @@ class Mismatch(CountKernel):
         super()._check_parameters()
         self._checked()
 
-    def _read(self, items):
+    def _words(self, letters):
         k, m, size = self._checked()
-        letters = encode(items, "Mismatch", self.alphabet, self.unknown)
         rows, starts = letters.windows(k)
         neighbours = sum(comb(k, j) * (size - 1) ** j for j in range(m + 1))
-        if neighbours * len(rows) > MOST_ENTRIES:
-            raise ValueError(
-                f"Mismatch: {len(rows)} words with {neighbours} neighbours each are more than {MOST_ENTRIES} entries; "
-                "use a smaller m or k, or Gappy."
-            )
+        self._check_size(neighbours * len(rows), "a smaller m or k, or Gappy")
         power = size ** np.arange(k, dtype=np.int64)
         word = letters.codes[starts[:, None] + np.arange(k)]  # (words, k) places in the alphabet
         code = word @ power
@@ -159,10 +170,10 @@ class Mismatch(CountKernel):
                         old = word[:, place]
                         moved += ((old + shift) % size - old) * power[place]
                     keys.append(moved)
-        return Counts.build(len(letters), [(np.tile(rows, len(keys)), np.concatenate(keys))])
+        return [(np.tile(rows, len(keys)), np.concatenate(keys))]
 
 
-class Gappy(CountKernel):
+class Gappy(_WordKernel):
     """k(x, z) = Σ_u φ_u(x) φ_u(z),  φ_u(x) = Σ over occurrences of u in x with s <= g gaps of λˢ.
 
     An occurrence of a word u of k letters reads them from left to right and skips s letters in all.
@@ -202,10 +213,10 @@ class Gappy(CountKernel):
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
         k, gaps = self._whole("k"), self._whole("gaps")
-        if k > 1 and k * comb(k - 1 + gaps, gaps) > MOST_WAYS:
+        if k > 1 and k * comb(k - 1 + gaps, gaps) > self.most_ways:
             raise ValueError(
                 f"Gappy: a word of {k} letters with up to {gaps} gaps can be read in too many ways, k·C(k − 1 + g, g) "
-                f"> {MOST_WAYS:,}; use a smaller k or fewer gaps."
+                f"> {self.most_ways:,}; use a smaller k or fewer gaps."
             )
         return k, (gaps if k > 1 else 0)
 
@@ -216,20 +227,18 @@ class Gappy(CountKernel):
         s = np.arange(self._most_gaps()[1] + 1.0)
         return {"decay": (s * float(self.decay) ** (s - 1.0))[None]}
 
-    def _read(self, items):
-        k, gaps = self._most_gaps()
-        letters = encode(items, "Gappy", self.alphabet, self.unknown)
-        parts = []
+    def _words(self, letters):
+        (k, gaps), parts = self._most_gaps(), []
         for s in range(gaps + 1):
             rows, starts = letters.windows(k + s)
             middles = combinations(range(1, k + s - 1), k - 2) if k > 1 else [()]
             last = [k + s - 1] if k > 1 else []
             keys = [_kmer_keys(letters.codes, starts, [0, *middle, *last], k) for middle in middles]
             parts.append((np.tile(rows, len(keys)), np.concatenate(keys)))
-        return Counts.build(len(letters), parts)
+        return parts
 
 
-class WeightedDegree(LevelKernel):
+class WeightedDegree(_WordKernel, LevelKernel):
     """k(x, z) = Σ_{d<=k} w_d Σᵢⱼ (1 − |i − j|/(S + 1))₊ [x and z have the same d letters at i and at j].
 
     For windows that are aligned, such as DNA around a site: without shift (S = 0) words count only where they stand at
@@ -274,15 +283,9 @@ class WeightedDegree(LevelKernel):
         k = self._n_levels()
         return 2.0 * (k - np.arange(k)) / (k * (k + 1.0))
 
-    def _read(self, items):
-        k, shift = self._n_levels(), self._whole("shift")
-        letters = encode(items, "WeightedDegree", self.alphabet, self.unknown)
-        parts = []
-        if k * (shift + 1) * len(letters.codes) > MOST_ENTRIES:
-            raise ValueError(
-                f"WeightedDegree: {len(letters.codes)} letters with k = {k} and shift = {shift} are more than "
-                f"{MOST_ENTRIES} entries; use a smaller k or shift."
-            )
+    def _words(self, letters):
+        k, shift, parts = self._n_levels(), self._whole("shift"), []
+        self._check_size(k * (shift + 1) * len(letters.codes), "a smaller k or shift")
         for d in range(1, k + 1):
             rows, starts = letters.windows(d)
             words = _kmer_keys(letters.codes, starts, range(d), d)
@@ -291,7 +294,7 @@ class WeightedDegree(LevelKernel):
             keys = np.concatenate([combine(words, place + s) for s in range(shift + 1)])
             share = np.full(len(keys), 1.0 / np.sqrt(shift + 1.0))
             parts.append((np.tile(rows, shift + 1), keys, share))
-        return Counts.build(len(letters), parts)
+        return parts
 
 
 def _pieces_words(most, shorter):

@@ -41,7 +41,7 @@ class RandomWalk(PairKernel):
     def _read(self, items):
         return Walkers.build(items)
 
-    def _require(self, A, B):
+    def _check_pairs(self, A, B):
         """Raise if a sum is infinite."""
         decay = float(self._positive("decay"))
         if not len(A) or not len(B):
@@ -55,7 +55,7 @@ class RandomWalk(PairKernel):
                 f"decay_bounds=(1e-4, {0.9 / most:.2g}) to a search."
             )
 
-    def _programme(self, A, B):
+    def _pair_values(self, A, B):
         decay = float(self._positive("decay"))
 
         def pairs(left, right, slope):

@@ -10,23 +10,31 @@ from mercer.kernels.base import refuse_nat
 from mercer.selection.base import Criterion, rows_of, weights_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
-from mercer.selection.kernels_search.columns import unit_of
 from mercer.selection.kernels_search.found import KernelSearch
 from mercer.selection.kernels_search.objects import ObjectSearch, stand_in
-from mercer.selection.kernels_search.searching import FIRST, TIMES
+from mercer.selection.kernels_search.series import unit_of
 from mercer.selection.kernels_search.vectors import VectorSearch
+from mercer.selection.options import KernelSearchOptions
 from mercer.selection.search import Record
 from mercer.solvers import Cholesky
 
 __all__ = ["Candidate", "KernelSearch", "search_classes_rows", "search_kernels", "search_kernels_rows", "stand_in"]
 
-ALIKE = 1e-13  # of their size: targets that differ by less are rounding
-FOLD_ROWS = 5  # of a fold, at least
 CRITERIA = {"evidence": Evidence, "loo": lambda: LOO("log_density")}
 
 
 def search_kernels(
-    X, y, *, time_budget=30.0, criterion="evidence", weight=None, names=None, keep=5, nested=0, random_state=0
+    X,
+    y,
+    *,
+    time_budget=30.0,
+    criterion="evidence",
+    weight=None,
+    names=None,
+    keep=5,
+    nested=0,
+    random_state=0,
+    options=KernelSearchOptions(),
 ):
     """argmin C over kernel expressions and their hyper-parameters: families, lengths, additive and seasonal parts.
 
@@ -56,6 +64,8 @@ def search_kernels(
         was before a fold judges it.
     random_state : int, default=0
         Seed of the rows of the levels.
+    options : KernelSearchOptions, optional
+        Levels of rows, shares of the time, and what a part must bring.
 
     Returns
     -------
@@ -74,14 +84,15 @@ def search_kernels(
     X, y, weight = _checked(X, rows_of(y), weight)
     _check_options(X, y, names, keep, nested, time_budget)
     rows = Rows(X, y, weight, constant)
-    if not np.ptp(rows.row_y, axis=0).max(initial=0.0) > ALIKE * np.abs(rows.row_y).max(initial=0.0):
+    if not np.ptp(rows.row_y, axis=0).max(initial=0.0) > 1e-13 * np.abs(rows.row_y).max(initial=0.0):  # but rounding
         raise ValueError("y is constant: every kernel fits it, and there is nothing to choose one by.")
-    options = {"criterion": criterion, "names": names, "keep": keep, "random_state": random_state}
-    found = search_kernels_rows(rows, clock=Clock(time_budget), **options)
+    how = {"criterion": criterion, "names": names, "keep": keep, "seed": random_state, "options": options}
+    found = search_kernels_rows(rows, record=Record(Clock(time_budget)), **how)
     if nested < 2:
         return found
     share = None if time_budget is None else time_budget / nested
-    return found.judged(rows, nested, lambda some: search_kernels_rows(some, clock=Clock(share), **options))
+    search_again = lambda some: search_kernels_rows(some, record=Record(Clock(share)), **how)  # noqa: E731
+    return found.measure_optimism(rows, nested, search_again)
 
 
 def _checked(X, y, weight):
@@ -105,14 +116,14 @@ def _check_options(X, y, names, keep, nested, time_budget):
         raise ValueError(f"time_budget must be positive, or None, got {time_budget}.")
     if names is not None and isinstance(X, np.ndarray) and len(names) != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns, and there are {len(names)} names.")
-    if nested > 1 and len(y) < FOLD_ROWS * (nested + 1):
-        raise ValueError(f"nested={nested} folds need at least {FOLD_ROWS * (nested + 1)} rows, got {len(y)}.")
+    if nested > 1 and len(y) < 5 * (nested + 1):
+        raise ValueError(f"nested={nested} folds need at least {5 * (nested + 1)} rows, got {len(y)}.")
 
 
 def search_kernels_rows(
-    rows, *, clock=None, criterion="evidence", names=None, keep=5, random_state=0, solver=None, callback=None
+    rows, *, criterion="evidence", solver=None, names=None, keep=5, record=None, seed=0, options=KernelSearchOptions()
 ):
-    """`search_kernels` on `Rows`: what estimators call, with a `Clock`."""
+    """`search_kernels` on `Rows`: what estimators call, with a `Record`."""
     criterion = CRITERIA[criterion]() if isinstance(criterion, str) and criterion in CRITERIA else criterion
     if not (isinstance(criterion, Criterion) and criterion.density and criterion.smooth):
         raise ValueError(
@@ -123,40 +134,46 @@ def search_kernels_rows(
         raise ValueError(f"there is nothing to choose a kernel by with {len(rows.index)} rows; give one.")
     if rows.n - rows.q < 2:
         raise ValueError("all rows of X are equal: there is nothing to choose a kernel by.")
-    record, solver = Record(clock, callback), Cholesky() if solver is None else solver
+    record, solver = record or Record(), solver or Cholesky()
 
     def level(rows, some):
-        return DensityLevel(rows, record, criterion if some is None else criterion.restrict(some), solver)
+        return DensityLevel(rows, record, criterion if some is None else criterion.restrict(some), solver, options)
 
     rows = rows if criterion.merges else rows.apart()
-    order = np.random.default_rng(random_state).permutation(rows.n)
-    return _searched(rows, level, order, record, criterion.name, names, keep, True)
+    order = np.random.default_rng(seed).permutation(rows.n)
+    search = _level_search(rows, level, order, record, True, options)
+    return _run(search, criterion.name, names, keep)
 
 
-def search_classes_rows(rows, evaluate, order, *, scale=None, clock=None, names=None, keep=5, callback=None):
+def search_classes_rows(
+    rows, evaluate, order, *, scale=None, names=None, keep=5, record=None, options=KernelSearchOptions()
+):
     """The same for labels, by the approximate evidence of `search_latent`: what `GaussianProcessClassifier` calls.
 
     ``scale`` is the prior of an amplitude, such as a `LogNormal`.
     """
-    record = Record(clock, callback)
+    record = record or Record()
 
     def level(rows, some):
-        return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some, scale)
+        return LatentLevel(rows, record, evaluate, np.arange(rows.n) if some is None else some, scale, options)
 
-    return _searched(rows, level, order, record, "evidence", names, keep, False)
+    return _run(_level_search(rows, level, order, record, False, options), "evidence", names, keep)
 
 
-def _searched(rows, level, order, record, criterion, names, keep, in_time):
-    """The `KernelSearch` on rows, whose levels ``level`` makes."""
-    vectors = rows.d is not None
-    centre, scale = unit_of(rows.X, rows.weight) if vectors else (None, None)
-    common = level, order, record
-    search = VectorSearch(rows, (centre, scale), *common, in_time) if vectors else ObjectSearch(rows, *common)
-    with few_threads(min(rows.n, FIRST * TIMES)):
+def _level_search(rows, level, order, record, in_time, options):
+    """The `LevelSearch` for these inputs, whose levels ``level`` makes."""
+    if rows.d is None:
+        return ObjectSearch(rows, level, order, record, options)
+    return VectorSearch(rows, unit_of(rows.X, rows.weight), level, order, record, in_time, options)
+
+
+def _run(search, criterion, names, keep):
+    """The `KernelSearch` of a search, whose kernels are in the units of X again."""
+    n, (centre, scale), options = search.rows.n, search.unit, search.options
+    with few_threads(min(n, options.first_rows * options.growth)):
         candidates, status = search.run(keep)
     for one in candidates:
-        one.kernel = one.kernel.in_units(centre, scale) if vectors else one.kernel
-        one.words = one.kernel.describe(names if vectors else None, scale)
-    series = search.time is not None
+        one.kernel = one.kernel if scale is None else one.kernel.in_units(centre, scale)
+        one.words = one.kernel.describe(None if scale is None else names, scale)
     found = [float(p * scale[search.time]) for p in search.periods]
-    return KernelSearch(candidates, criterion, record, status, rows.n, series, found)
+    return KernelSearch(candidates, criterion, search.record, status, n, search.time is not None, found)

@@ -7,18 +7,12 @@ import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
+from mercer.selection.options import KernelSearchOptions
 from mercer.selection.search.descent import begin_at, descend
 from mercer.selection.search.latent import AMPLITUDES, LatentObjective
 from mercer.selection.search.objective import CriterionObjective, Stop
 from mercer.selection.search.space import SearchSpace
 from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
-
-COARSE = 1e-3  # of a mean log density: what a descent may leave where more rows or a comparison are to come
-FINE = 1e-4  # the same for the best one on all rows
-NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
-# Few rows cannot tell that there is no noise: at least so much of n k(x, x) leaves solutions some digits.
-FEW_ROWS, DIGITS = 300, 1e-11
-SHRINK = 1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
 
 
 @dataclass
@@ -55,7 +49,7 @@ class Candidate:
         return self.value + 0.5 * self.kernel.n_theta if np.isfinite(self.value) else np.inf
 
 
-def shrink(names, z):
+def shrink(names, z, spread=KernelSearchOptions.length_spread):
     """−log of a normal density of log ℓⱼ around their mean, for each vector of lengths, and its gradient."""
     value, gradient = 0.0, np.zeros(len(z))
     groups: dict = {}
@@ -63,17 +57,21 @@ def shrink(names, z):
         if name.split("__")[-1].startswith("length_scale["):
             groups.setdefault(name.split("[")[0], []).append(j)
     for group in groups.values():
-        rest = (z[group] - np.mean(z[group])) / SHRINK
+        rest = (z[group] - np.mean(z[group])) / spread
         value += 0.5 * float(rest @ rest)
-        gradient[group] = rest / SHRINK
+        gradient[group] = rest / spread
     return value, gradient
 
 
 class Level(ABC):
     """Some of the rows, on which candidates are fitted and compared; the record has the clock of the whole search."""
 
-    def __init__(self, rows, record):
-        self.rows, self.record, self.variance = rows, record, 1.0
+    def __init__(self, rows, record, options):
+        self.rows, self.record, self.options, self.variance = rows, record, options, 1.0
+
+    def _prior(self, names, z):
+        """`shrink`, as the options have it."""
+        return shrink(names, z, self.options.length_spread)
 
     @abstractmethod
     def objective(self, kernel):
@@ -95,7 +93,7 @@ class Level(ABC):
             candidate, value=objective.best_value if objective.best_z is not None else np.inf, rows=self.rows.n
         )
 
-    def fit(self, candidate, starts, tolerance=COARSE):
+    def fit(self, candidate, starts, tolerance):
         """(candidate, stop): with the best hyper-parameters that descents from the starts, [(kernel, λ)], lead to.
 
         ``stop`` is None, or the `Stop` that ended them.
@@ -115,9 +113,9 @@ class Level(ABC):
         kernel, lam = objective.at(objective.best_z)
         found = {"value": objective.best_value, "rows": self.rows.n}
         found["curvature"] = min(ends, key=lambda end: end.value).B if ends else candidate.curvature
-        return self._settled(replace(candidate, kernel=kernel, lam=lam, **found)), stop
+        return self._keep(replace(candidate, kernel=kernel, lam=lam, **found)), stop
 
-    def _settled(self, fitted):
+    def _keep(self, fitted):
         """The candidate as it is kept."""
         return fitted
 
@@ -125,20 +123,20 @@ class Level(ABC):
 class DensityLevel(Level):
     """Rows whose targets are numbers, under a log density that reads an inverse."""
 
-    def __init__(self, rows, record, criterion, solver):
-        super().__init__(rows, record)
+    def __init__(self, rows, record, criterion, solver, options):
+        super().__init__(rows, record, options)
         self.criterion, self.solver, self.variance = criterion, solver, variance_of(rows)
 
     def objective(self, kernel):
-        return CriterionObjective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=shrink)
+        return CriterionObjective(kernel, self.rows, self.criterion, self.record, solver=self.solver, prior=self._prior)
 
     def _box(self, kernel):
-        bounds = tuple(ratio * self.variance for ratio in NOISE_RANGE)
-        return SearchSpace(kernel, bounds=bounds).box(self.rows, self.criterion)
+        return SearchSpace(kernel, bounds=(1e-9 * self.variance, 1e3 * self.variance)).box(self.rows, self.criterion)
 
-    def _settled(self, fitted):
-        least = DIGITS * self.rows.n * mean_diagonal(fitted.kernel, self.rows.X)
-        if fitted.lam >= least or self.rows.n > FEW_ROWS:
+    def _keep(self, fitted):
+        # Few rows cannot tell that there is no noise: so much of n k(x, x) leaves solutions some digits.
+        least = 1e-11 * self.rows.n * mean_diagonal(fitted.kernel, self.rows.X)
+        if fitted.lam >= least or self.rows.n > 300:
             return fitted
         objective = self.objective(fitted.kernel)
         try:  # one evaluation more, of few rows, whatever the clock says
@@ -159,8 +157,8 @@ class DensityLevel(Level):
 class LatentLevel(Level):
     """Rows whose targets are behind a link, under an approximate evidence: there is no λ. See `LatentObjective`."""
 
-    def __init__(self, rows, record, evaluate, index, scale=None):
-        super().__init__(rows, record)
+    def __init__(self, rows, record, evaluate, index, scale, options):
+        super().__init__(rows, record, options)
         self.evaluate, self.index, self.scale = evaluate, index, scale
 
     def objective(self, kernel):
@@ -168,7 +166,7 @@ class LatentLevel(Level):
 
     def _prior(self, names, z):
         """`shrink`, and the prior of the amplitude of a product."""
-        value, gradient = shrink(names, z)
+        value, gradient = super()._prior(names, z)
         if self.scale is not None and names[0] == "scale":
             one, slope = self.scale.value_and_slope(z[0])
             value, gradient[0] = value + one, gradient[0] + slope

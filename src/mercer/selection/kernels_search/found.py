@@ -83,7 +83,7 @@ class KernelSearch:
         best = found[0]
         best.status, best.history, best.failed, best.candidates = self.status, self._history, self._failed, found
         seen = self.candidates_[0].rows
-        best = said(best, self.words_, "all rows" if seen == self.n else f"{seen} of {self.n} rows")
+        best = describe_search(best, self.words_, "all rows" if seen == self.n else f"{seen} of {self.n} rows")
         if self.optimism_ is not None:
             best.message += f" It {self._optimism()}."
         return best
@@ -92,7 +92,7 @@ class KernelSearch:
         """By how much it looks better than it is, in words."""
         return f"looks better than it is by {self.optimism_:.3f} nats for each row, by nested cross-validation"
 
-    def judged(self, rows, folds, search):
+    def measure_optimism(self, rows, folds, search):
         """Itself, with ``optimism_``: in each fold the choice on all rows less a choice without the fold.
 
         Of a series the folds are runs of rows, judged by what was before them.
@@ -113,7 +113,7 @@ class KernelSearch:
             held = np.flatnonzero(of == fold)
             rest = rows.take(np.flatnonzero(of < fold if self.series else of != fold))
             nested = search(rest)
-            plain, other = (predicted(one.kernel_, one.lam_, rest, rows.take(held)) for one in (self, nested))
+            plain, other = (log_densities(one.kernel_, one.lam_, rest, rows.take(held)) for one in (self, nested))
             gains.append(plain - other)
         self.optimism_ = float(np.mean(np.concatenate(gains)))
         return self
@@ -130,7 +130,7 @@ class KernelSearch:
         return "\n".join(lines)
 
 
-def said(best, words, rows):
+def describe_search(best, words, rows):
     """The result of a search over kernels with its message: the best in words, on which rows, and how it ended."""
     best.message = f"{words}{CHOSEN}{len(best.candidates)}{ON}{rows}."
     if best.status != "ok":
@@ -151,10 +151,10 @@ def in_columns(best, names, scale, spread):
     rows = best.message.split(ON)[-1].rstrip(".")
     for one in best.candidates:
         one.message = one.kernel.in_units(np.zeros(len(scale)), scale).describe(names, scale * spread)
-    return said(best, best.candidates[0].message, rows)
+    return describe_search(best, best.candidates[0].message, rows)
 
 
-def predicted(kernel, lam, rows, held):
+def log_densities(kernel, lam, rows, held):
     """log p(y | rows) of each held row, summed over targets."""
     found = RegressionPosterior.fit(kernel, rows, lam, Cholesky()).moments(held.X)
     variance = (found.variance + lam / held.weights())[:, None]

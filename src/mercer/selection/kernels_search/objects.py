@@ -24,17 +24,13 @@ from mercer.kernels import (
 )
 from mercer.kernels.objects.tables import is_frame
 from mercer.selection.kernels_search.candidate import Candidate
-from mercer.selection.kernels_search.columns import unit_of
-from mercer.selection.kernels_search.searching import GAIN, LevelSearch
+from mercer.selection.kernels_search.searching import LevelSearch
+from mercer.selection.kernels_search.series import unit_of
 
 DNA, PROTEIN = re.compile(r"[ACGTUN-]{6,}", re.IGNORECASE), re.compile(r"[ACDEFGHIKLMNPQRSTVWYX*-]{8,}")
 SMILES, BONDS = re.compile(r"[A-Za-z0-9@+\-\[\]()=#$/\\%.:]{2,}"), re.compile(r"[()=#\[]|[cno]\d|C{2}|CO|CN")
 NO_ATOMS = re.compile(r"[adefghijklmqrtuvwxyz]{2}|[JjQXxZz]")
-MOSTLY = 0.8  # of the texts
 LOOKED_AT = 1000  # texts
-REPEATED = 0.5  # different texts beside rows, below which they are categories
-WORDS = {"dna": (3, 5, 7)}  # letters of the longest pieces of a text that are counted
-PIECES = (2, 3, 5)
 NUMBERS = "numbers"
 
 
@@ -47,8 +43,8 @@ def text_kind(texts):
         return "dna"
     if all(map(PROTEIN.fullmatch, texts)):
         return "protein"
-    carbon = np.mean(["c" in text.lower() for text in texts]) > MOSTLY
-    bonds = carbon and np.mean([BONDS.search(text) is not None for text in texts]) > MOSTLY
+    carbon = np.mean(["c" in text.lower() for text in texts]) > 0.8
+    bonds = carbon and np.mean([BONDS.search(text) is not None for text in texts]) > 0.8
     return "smiles" if bonds and all(map(SMILES.fullmatch, texts)) and not any(map(NO_ATOMS.search, texts)) else ""
 
 
@@ -118,11 +114,12 @@ def _of_items(items, who):
 def _of_texts(texts):
     """The same of texts: categories, molecules, aligned sequences, or pieces of any."""
     kind, lengths = text_kind(texts), set(map(len, texts))
-    if not kind and len(set(texts)) <= REPEATED * len(texts):
+    if not kind and len(set(texts)) <= 0.5 * len(texts):
         return [("categories", Categorical())]
     if kind == "smiles" and importlib.util.find_spec("rdkit") is not None:
         return [(f"atoms with those up to {r} bonds away", TanimotoOf(AtomEnvironments(r))) for r in (1, 2, 3)]
-    found = [(f"pieces of 1 to {k} letters", Spectrum([*range(1, k + 1)]).normalise()) for k in WORDS.get(kind, PIECES)]
+    longest = (3, 5, 7) if kind == "dna" else (2, 3, 5)
+    found = [(f"pieces of 1 to {k} letters", Spectrum([*range(1, k + 1)]).normalise()) for k in longest]
     if len(lengths) == 1 and lengths != {1}:
         found += [(f"pieces of 1 to {k} letters at their places", WeightedDegree(k).normalise()) for k in (1, 3)]
     return found
@@ -146,7 +143,7 @@ class ObjectSearch(LevelSearch):
                     one = Candidate(f"{here.name} {sign} {more.name}", kernel)
                     grown[name, sign] = self._try(level, one, [(kernel, here.lam)])
             name, sign = min(grown, key=lambda key: grown[key].score)
-            if not grown[name, sign].score < here.score - GAIN:
+            if not grown[name, sign].score < here.score - self.options.part_gain:
                 break
             here = grown[name, sign]
             left.remove(name)

@@ -4,18 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mercer.selection.kernels_search.candidate import COARSE, FINE
 from mercer.selection.search.record import Stop
-
-FIRST, TIMES = 600, 3  # rows of the first level, and how many times as many the next one has
-MOST_ROWS = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
-SHARES: dict[int, tuple] = {
-    1: (1.0,),
-    2: (0.3, 1.0),
-    3: (0.2, 0.4, 1.0),
-}  # of the time that is spent by the end of each level
-SURVIVE = 6  # candidates that go on to more rows
-GAIN = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
 
 
 class LevelSearch(ABC):
@@ -27,11 +16,12 @@ class LevelSearch(ABC):
 
     time: int | None = None  # the column along which the rows are a series
     periods: list = []  # of that series
+    unit: tuple = (None, None)  # (centre, scale) of the columns; None of inputs that are no vectors
 
-    def __init__(self, rows, level, order, record):
-        self.rows, self.level, self.order, self.record = rows, level, order, record
+    def __init__(self, rows, level, order, record, options):
+        self.rows, self.level, self.order, self.record, self.options = rows, level, order, record, options
         self.found, self.clock = [], record.clock
-        self.most, self.shares = min(rows.n, MOST_ROWS), SHARES
+        self.most, self.shares = min(rows.n, options.most_rows), options.shares
 
     @abstractmethod
     def _first(self, level):
@@ -39,11 +29,14 @@ class LevelSearch(ABC):
 
     def run(self, keep):
         """(candidates on all rows, the best first; status): each level has a share of the time."""
-        sizes = [size for size in (FIRST, FIRST * TIMES) if size * 1.5 < self.most] + [self.most]
-        shares = self.shares[len(sizes)]
+        options = self.options
+        steps = options.first_rows, options.first_rows * options.growth
+        sizes = [size for size in steps if size * 1.5 < self.most] + [self.most]
+        first, second, last = self.shares
+        shares = {1: (last,), 2: (0.5 * (first + second), last), 3: self.shares}[len(sizes)]
         status = self._within(shares[0], self._first, self._level(sizes[0]))
         for size, share in zip(sizes[1:], shares[1:], strict=True):
-            kept = self.best(keep if size == self.most else SURVIVE)
+            kept = self.best(keep if size == self.most else options.survivors)
             later = self._within(share, self._carry, self._level(size), kept)
             status = later if status == "ok" else status  # families that there was no time for are missed to the end
         found = self.best(keep)
@@ -78,7 +71,8 @@ class LevelSearch(ABC):
         self.found = [level.value(one) for one in kept]
         for number, one in enumerate(self.best(len(kept))):
             place = next(i for i, other in enumerate(self.found) if other is one)
-            tolerance = FINE if number == 0 and level.rows.n == self.rows.n else COARSE
+            last = number == 0 and level.rows.n == self.rows.n
+            tolerance = self.options.final_gain if last else self.options.gain
             self.found[place] = self._fit(level, one, [(one.kernel, one.lam)], tolerance)
 
     def _try(self, level, candidate, starts):
@@ -86,9 +80,9 @@ class LevelSearch(ABC):
         self.found[-1] = self._fit(level, candidate, starts)
         return self.found[-1]
 
-    def _fit(self, level, candidate, starts, tolerance=COARSE):
+    def _fit(self, level, candidate, starts, tolerance=None):
         """The candidate fitted; where time ends with it, it is the last one."""
-        fitted, stop = level.fit(candidate, starts, tolerance)
+        fitted, stop = level.fit(candidate, starts, self.options.gain if tolerance is None else tolerance)
         if stop is not None:
             self.found = [fitted if other is candidate else other for other in self.found]
             raise stop

@@ -1,21 +1,92 @@
-"""Rows of numbers: families with one length, with one for each column, with a line; along time what goes on."""
+"""Rows of numbers: families with one length, with one for each column, with a line; along time what goes on.
+
+The order of the families is that of what they have been worth on tables (benchmarks/defaults.py): a search that has to
+end early has seen the best ones.
+"""
 
 import copy
 
 import numpy as np
 
-from mercer.kernels import Matern32
-from mercer.selection.kernels_search import grow
+from mercer.kernels import (
+    Anova,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern32,
+    Matern52,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+)
 from mercer.selection.kernels_search.candidate import Candidate
-from mercer.selection.kernels_search.columns import time_column
-from mercer.selection.kernels_search.periods import TURNS, seasons, step_of
-from mercer.selection.kernels_search.searching import FIRST, GAIN, LevelSearch
+from mercer.selection.kernels_search.searching import LevelSearch
+from mercer.selection.kernels_search.series import TURNS, seasons, step_of, time_column
+from mercer.selection.options import KernelSearchOptions
 
-MOST_PARTS = 4  # that are added along time
-SERIES_ROWS = 2000  # on which candidates are compared along time
-# Of the time that is spent by the end of each level: the parts of a series are found on the first one.
-SERIES_SHARES = {1: (1.0,), 2: (0.7, 1.0), 3: (0.5, 0.7, 1.0)}
-CYCLES = 4  # of the longest period, that the first level looks back
+
+def families(d):
+    """[(name, kernel with one length, whether one for each column follows, and a line beside it)] in standard units."""
+    typical = float(np.sqrt(d))
+    if d == 1:
+        shapes = (Gaussian, Matern32, RationalQuadratic, Matern52, Exponential)
+        found = [(shape.__name__, 1.0 * shape(1.0), False, True) for shape in shapes]
+        return [("linear", 0.3 * Linear(), False, False), *found, ("quadratic", 0.1 * Polynomial(2), False, False)]
+    return [
+        ("Matern32", 1.0 * Matern32(typical), True, True),
+        ("interactions", 1.0 * Anova(2.0, 1.0 / d), True, True),
+        ("linear", 0.3 * Linear(), False, False),
+        ("Laplacian", 1.0 * Laplacian(float(d)), True, True),
+        ("RationalQuadratic", 1.0 * RationalQuadratic(typical), True, False),
+        ("smooth interactions", 1.0 * Anova(2.0, 1.0 / d, "gaussian"), True, True),
+        ("rough interactions", 1.0 * Anova(2.0, 1.0 / d, "exponential"), True, False),
+        ("Exponential", 1.0 * Exponential(2.0 * typical), True, False),
+        ("Gaussian", 1.0 * Gaussian(typical), True, False),
+        ("Matern52", 1.0 * Matern52(typical), True, False),
+        ("quadratic", 1.0 / d**2 * Polynomial(2, float(d)), False, False),  # lines and squares of the same size
+    ]
+
+
+def with_lengths(candidate, d, most):
+    """The candidate with a length scale for each column, begun at the one it has; None beyond ``most`` columns."""
+    if d == 1 or d > most:
+        return None
+    inner = candidate.kernel.kernel
+    other = inner.with_theta(inner.theta)
+    other.length_scale = np.full(d, float(inner.length_scale))
+    return Candidate(candidate.name + ", a length for each column", candidate.kernel.scale * other)
+
+
+def with_line(candidate, variance, d):
+    """The candidate and a line in all columns."""
+    return Candidate(candidate.name + " + linear", candidate.kernel + 0.03 * variance / d * Linear())
+
+
+def parts_along(j, d, found, gap, span, variance):
+    """{name: kernel}: what may be added along the time column j of d, in standard units, with the periods found.
+
+    ``gap`` and ``span`` are the step of the series and its length, ``variance`` that of y.
+    """
+
+    def along(share, kernel):
+        return float(share * variance) * (kernel if d == 1 else kernel.on([j]))
+
+    parts = {
+        "bending trend": along(0.1, Polynomial(2)),  # a stationary one would fall back to the mean ahead
+        "irregular": along(0.1, RationalQuadratic(10.0 * gap)),
+        "rough": along(0.1, Matern32(5.0 * gap)),
+        "short memory": along(0.1, Exponential(5.0 * gap)),
+    }
+    for number, p in enumerate(found):
+        whole = round(p / found[0])  # a week has the length of its days
+        move = min(0.5 * p / span, 0.2)  # half a wave over the whole series
+        wave = Periodic(1.0 / whole if number else 1.0, p, period_bounds=((1.0 - move) * p, (1.0 + move) * p))
+        more = f" {number + 1}" if number else ""
+        parts[f"season{more}"] = along(0.3, wave)
+        parts[f"changing season{more}"] = along(0.3, wave * Gaussian(3.0))
+        parts[f"growing season{more}"] = along(0.1, wave * Polynomial(1, 2.0))
+    return parts
 
 
 def with_inputs(rows, X):
@@ -28,9 +99,9 @@ def with_inputs(rows, X):
 class VectorSearch(LevelSearch):
     """Families of kernels on columns in standard units, and parts along the column of time if there is one."""
 
-    def __init__(self, rows, unit, level, order, record, in_time):
-        super().__init__(with_inputs(rows, (rows.X - unit[0]) / unit[1]), level, order, record)
-        self.d = rows.d
+    def __init__(self, rows, unit, level, order, record, in_time, options=KernelSearchOptions()):
+        super().__init__(with_inputs(rows, (rows.X - unit[0]) / unit[1]), level, order, record, options)
+        self.d, self.unit = rows.d, unit
         self.time = time_column(self.rows.X) if in_time else None
         if self.time is not None:
             self._look_along()
@@ -42,11 +113,13 @@ class VectorSearch(LevelSearch):
         """
         n, forward = self.rows.n, np.argsort(self.rows.X[:, self.time], kind="stable")
         t = self.rows.X[forward, self.time]
-        self.most, self.shares = (n if n <= 1.5 * SERIES_ROWS else SERIES_ROWS), SERIES_SHARES
+        options, first = self.options, self.options.first_rows
+        self.most = n if n <= 1.5 * options.series_rows else options.series_rows
+        self.shares = options.series_shares
         self.periods, self.gap = seasons(t, self.rows.y.mean(axis=1)[forward]), step_of(t)
         longest, order = max(self.periods, default=0.0), np.arange(n)[::-1]
-        if n > FIRST and TURNS * longest > t[-1] - t[-FIRST]:
-            near, far = FIRST // 2, int(np.sum(t[-1] - t <= CYCLES * longest))
+        if n > first and TURNS * longest > t[-1] - t[-first]:
+            near, far = first // 2, int(np.sum(t[-1] - t <= 4 * longest))
             back = np.unique(np.linspace(n - far, n - near - 1, near).astype(int))
             order = np.concatenate([np.arange(n - near, n), back, np.setdiff1d(np.arange(n - near), back)[::-1]])
         self.order = forward[order]
@@ -56,16 +129,16 @@ class VectorSearch(LevelSearch):
         parts = {}
         if self.time is not None:
             span = float(np.ptp(self.rows.X[:, self.time]))
-            parts = grow.parts_along(self.time, self.d, self.periods, self.gap, span, level.variance)
+            parts = parts_along(self.time, self.d, self.periods, self.gap, span, level.variance)
         if self.periods:
             self._add(level, self._whole(level, parts), parts)
-        for name, kernel, grown, lined in grow.families(self.d):
+        for name, kernel, each, lined in families(self.d):
             one = self._try(level, Candidate(name, kernel), level.fresh(kernel))
-            more = grow.with_lengths(one, self.d) if grown and np.isfinite(one.value) else None
+            more = with_lengths(one, self.d, self.options.most_lengths) if each and np.isfinite(one.value) else None
             if more is not None:
                 one = self._try(level, more, [(more.kernel, one.lam), level.fresh(more.kernel)[1]])
             if lined and self.time is None and np.isfinite(one.value):
-                more = grow.with_line(one, level.variance, self.d)
+                more = with_line(one, level.variance, self.d)
                 if self._try(level, more, [(more.kernel, one.lam)]).score > one.score:
                     self.found.pop()  # a line that brings nothing would take the place of another kernel
         if self.time is not None:
@@ -110,7 +183,7 @@ class VectorSearch(LevelSearch):
 
     def _add(self, level, here, parts):
         """Add one part after the other while the best of them pays."""
-        for _ in range(MOST_PARTS):
+        for _ in range(self.options.most_parts):
             known = {one.name for one in self.found}
             grown = []
             for name, part in parts.items():
@@ -118,6 +191,6 @@ class VectorSearch(LevelSearch):
                 if one.name not in known:
                     grown.append(self._try(level, one, [(one.kernel, here.lam)]))
             best = min(grown, key=lambda one: one.score, default=here)
-            if best.score > here.score - GAIN:
+            if best.score > here.score - self.options.part_gain:
                 break
             here = best

@@ -253,7 +253,7 @@ def _is_constant(objective):
     """Whether nothing of y is left beside the trend, nor among equal rows that were merged."""
     size = np.abs(objective.rows.y).max() or 1.0
     rest, whole = objective.y / size, objective.rows.scaled(objective.rows.y / size)  # so that no square vanishes
-    within = np.sum(objective.rows.spread) / size / size
+    within = np.sum(objective.rows.within_squares) / size / size
     return bool(np.sum(rest**2) + within <= 1e-26 * np.sum(whole**2))
 
 

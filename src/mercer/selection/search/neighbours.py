@@ -133,7 +133,7 @@ class BatchObjective(LocalObjective):
         self.beta = least_squares(rest / root, (first.y[own] - local) / root, np.zeros(rest.shape[1]))[0]
         counts = density.rows.weights() if density.counts is None else density.counts
         mine = ordered.order[own]
-        self.copies, self.spread = float((counts[mine] - 1.0).sum()), float(density.rows.spread[mine].sum())
+        self.copies, self.spread = float((counts[mine] - 1.0).sum()), float(density.rows.within_squares[mine].sum())
 
     def _evaluate(self, z, gradient):
         kernel, lam = self.at(z)

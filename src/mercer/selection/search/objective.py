@@ -150,7 +150,7 @@ class CriterionObjective(Objective):
         self.rows, self.criterion, self.solver = rows, criterion, Cholesky() if solver is None else solver
         self.by_levels, self.exacting = criterion.by_levels, criterion.density
         self.span = Span(rows.scaled(rows.H))
-        self.y = self.span.beside(rows.scaled(rows.y))  # an offset costs no digits
+        self.y = self.span.project_out(rows.scaled(rows.y))  # an offset costs no digits
         self._extras = criterion.extras(rows)
         self._theta, self._pinned = kernel.theta, has_amplitude(kernel) and not self.free[0]
 
@@ -189,7 +189,7 @@ class CriterionObjective(Objective):
         """(Gram, P) at z."""
         kernel, lam = self.at(z)
         K = self.rows.gram(kernel)
-        return K, as_resolvent(self.solver.resolvent(K, self.span)).trial(lam, whole)
+        return K, as_resolvent(self.solver.resolvent(K, self.span)).unchecked(lam, whole)
 
     def _evaluate(self, z, gradient):
         K, P = self.inverse(z, gradient)

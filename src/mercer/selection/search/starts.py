@@ -110,7 +110,7 @@ def variance_of(rows):
     w = rows.weights()[:, None]
     total = w.sum()
     rest = rows.y - (w * rows.y).sum(axis=0) / total
-    found = float(((w * rest**2).sum() + rows.spread.sum()) / (total * rows.t))
+    found = float(((w * rest**2).sum() + rows.within_squares.sum()) / (total * rows.t))
     return found if np.isfinite(found) and found > 0 else 1.0
 
 

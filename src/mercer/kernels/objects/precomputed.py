@@ -1,4 +1,4 @@
-"""Doors for what a user already has: a function of two inputs, or the matrix itself."""
+"""Kernels from what a user already has: a function of two inputs, or the kernel matrix itself."""
 
 import operator
 import reprlib
@@ -6,7 +6,7 @@ import reprlib
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.base import Kernel, as_collection, result_dtype
+from mercer.kernels.base import Kernel, as_collection, refuse_entries, result_dtype
 
 
 class Pairwise(Kernel):
@@ -206,15 +206,12 @@ class Precomputed(Kernel):
             raise ValueError(f"Precomputed: the kernel matrix must hold real numbers, got dtype {K.dtype}.")
         rounding = 1e-5 if K.dtype in (np.float32, np.float16) else 1e-9
         K = K.astype(np.float64, copy=False)
-        bad = np.argwhere(~np.isfinite(K))
-        if len(bad):
-            i, j = bad[0]
-            raise ValueError(f"Precomputed: K[{i}, {j}] is {K[i, j]} ({len(bad)} entries are not finite).")
+        refuse_entries(~np.isfinite(K), K, "Precomputed: K")
         if K.shape[0] != K.shape[1]:
             return MatrixRows(K)
         return MatrixRows(K, np.arange(len(K)), _asymmetry(K, rounding))
 
-    def retain(self, X):
+    def stored_inputs(self, X):
         """Which training inputs they are, without their matrix: prediction reads the rows of the new inputs."""
         return MatrixRows(np.broadcast_to(np.nan, X.matrix.shape), X.index)
 

@@ -1,6 +1,7 @@
-"""Sets and bags: any kernel on members lifted to bags of members.
+"""Set kernels: kernels on bags of members, from any kernel on the members.
 
-One input is a list (or an array, rows are members) of inputs of the base kernel. An empty bag has k = 0 with every bag.
+One input, a bag, is a list (or an array, rows are members) of inputs of the base kernel. An empty bag has k = 0 with
+every bag.
 """
 
 import numbers
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from mercer import _threads
 from mercer.kernels.composite import Composite
-from mercer.kernels.objects.collection import as_objects, structure
+from mercer.kernels.objects.collection import ObjectKernel, structure
 
 
 class Members:
@@ -59,7 +60,7 @@ class Members:
         )
 
 
-class Lifted(Composite):
+class SetKernel(ObjectKernel, Composite):
     """A kernel on bags from a kernel ``base`` on members."""
 
     parts = ("base",)
@@ -69,24 +70,15 @@ class Lifted(Composite):
 
     def __init__(self, base): ...
 
-    @property
-    def domain(self):
-        """Bags are objects, whatever their members are."""
-        return "objects"
-
     def _read(self, items):
-        """`Members` of raw bags."""
         return read_bags(items, self.base, type(self).__name__)
 
-    def _members(self, X):
-        """`Members` of a collection, read once."""
-        X = as_objects(X, type(self).__name__)
-        return X.prepared((self._read.__func__.__qualname__, structure(self.base)), self._read)
+    def _key(self):
+        return type(self)._read.__qualname__, structure(self.base)
 
     def _both(self, X, Z):
         """`Members` of X and of Z; different numbers of columns are refused."""
-        A = self._members(X)
-        B = A if Z is X else self._members(Z)
+        A, B = super()._both(X, Z)
         x, z = A.flat, B.flat
         arrays = isinstance(x, np.ndarray) and isinstance(z, np.ndarray) and x.ndim == z.ndim == 2
         if arrays and len(x) and len(z) and x.shape[1] != z.shape[1]:
@@ -96,14 +88,8 @@ class Lifted(Composite):
             )
         return A, B
 
-    def validate(self, X):
-        """X as `Objects`, the members of every bag checked by the base kernel."""
-        X = as_objects(X, type(self).__name__)
-        self._members(X)
-        return X
 
-
-class MeanOfPairs(Lifted):
+class MeanOverPairs(SetKernel):
     """Σᵢⱼ wᵢ vⱼ k(xᵢ, zⱼ) over the members of two bags, never more than a block of values at once."""
 
     def tiles(self, X, Z):
@@ -139,13 +125,13 @@ class MeanOfPairs(Lifted):
 
     def diag(self, X):
         """Σᵢⱼ wᵢ wⱼ k(xᵢ, xⱼ), bag by bag."""
-        whole = self._members(X)
+        whole = self._prepared(X)
         bags = [whole[[i]] for i in range(len(whole))]
         return np.array([self._sums(bag, bag, True)[0, 0] for bag in bags])
 
     def grad(self, X, Z, W):
         """∂/∂log θ of the base kernel, with wᵢ W vⱼ as the weight of a pair of members."""
-        A, B = self._members(X), self._members(Z)
+        A, B = self._prepared(X), self._prepared(Z)
         S, T, W = A.averager(), B.averager(), np.asarray(W)
         tasks = [(a, b) for a in A.blocks() for b in B.blocks()]
         partial = np.zeros((len(tasks), self.n_theta))
@@ -210,7 +196,7 @@ def _error_with_row(bags, base, who, error):
     return error
 
 
-class BagMean(MeanOfPairs):
+class BagMean(MeanOverPairs):
     """k(A, B) = 1/(|A||B|) Σ_{a ∈ A, b ∈ B} k(a, b): the inner product of the mean members in feature space.
 
     ``BagMean(base).normalise()`` is the cosine of the two means. An empty bag has k = 0 with every bag.
@@ -230,7 +216,7 @@ class BagMean(MeanOfPairs):
     """
 
 
-class BestMatch(Lifted):
+class BestMatch(SetKernel):
     """k(A, B) = ½ [mean_{a ∈ A} max_{b ∈ B} k(a, b) + mean_{b ∈ B} max_{a ∈ A} k(a, b)]: each with its best match.
 
     A maximum of kernels is in general not positive semi-definite, so estimators test it on the data. An empty bag has
@@ -282,7 +268,7 @@ class BestMatch(Lifted):
 
     def grad(self, X, Z, W):
         """∂/∂log θ of the base kernel at the matched pairs: where the best match changes, one of the two slopes."""
-        A, B = self._members(X), self._members(Z)
+        A, B = self._prepared(X), self._prepared(Z)
         total = np.zeros(self.n_theta)
         for i, j, part, best_b, best_a in self._matches(A, B):
             V = np.zeros(part.shape)
