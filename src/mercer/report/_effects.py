@@ -24,11 +24,12 @@ def importance(case):
         return np.zeros(0)
     repeats = REPEATS if len(case.factors) <= 50 else 1
     clock, count = case.budget.part(0.4), int(SHUFFLED_ENTRIES / (case.fitted_rows * repeats * len(case.factors)))
-    rows = case.shown(min(max(count, 40), case.limits.rows_shuffled))
+    most = min(max(count, 40), case.limits.rows_shuffled)
+    rows = case.shown(min(FEWEST_SHUFFLED, most) if clock.limited else most)
     base = answers(case, case.take(rows)).reshape(len(rows), -1)
-    if not clock.fits(clock.seconds * len(case.factors)):
-        share = clock.left / (clock.seconds * len(case.factors))
-        rows = case.shown(min(max(int(share * len(rows)), FEWEST_SHUFFLED), len(rows)))
+    affordable = clock.left / max(clock.seconds * len(case.factors), 1e-9) * len(rows)
+    if clock.limited and affordable > len(rows):
+        rows = case.shown(int(min(affordable, most)))
         base = answers(case, case.take(rows)).reshape(len(rows), -1)
     rng, rise, begun = np.random.default_rng(0), [], clock.seconds
     for _ in range(repeats):

@@ -13,6 +13,7 @@ class ReportLimits(Options):
     time_budget: float | None = None  # seconds after which no costly part is begun; the page says what it left out
     rows_drawn: int = 1000  # points of a chart, at most; more are sampled with a fixed seed
     rows_left_out: int = 3000  # rows up to which each is left out alone; five folds above
+    rows_refitted: int = 200  # rows up to which folds are fitted again whatever the time budget
     rows_listed: int = 8  # of each table of rows
     rows_simple: int = 20_000  # rows that simple models are compared on
     rows_compared: int = 2000  # rows up to which the nearest other row is found
