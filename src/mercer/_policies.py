@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from numbers import Real
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,34 @@ class Options:
     ...     steps: int = 100  # at most
     >>> OptionSet([WalkOptions(steps=3)])[WalkOptions].steps, OptionSet()[WalkOptions].steps
     (3, 100)
+    >>> WalkOptions(steps="three")
+    Traceback (most recent call last):
+    ValueError: steps='three' of WalkOptions must be a number, as its default 100 is.
     """
+
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        cls.__repr__ = Options.__repr__  # type: ignore[method-assign]  # or a dataclass would name every field
+
+    def __post_init__(self):
+        for one in fields(self):
+            value, number = getattr(self, one.name), isinstance(one.default, Real)
+            if number and not isinstance(value, Real | None):
+                who = type(self).__name__
+                raise ValueError(f"{one.name}={value!r} of {who} must be a number, as its default {one.default!r} is.")
+
+    def __repr__(self):
+        """Return the call with the fields that differ from their defaults."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
+
+    def state(self):
+        """{name: value}: what a model file keeps."""
+        return self.changed()
+
+    @classmethod
+    def from_state(cls, state):
+        """Return the options that had this state; a field that is no longer there steers nothing."""
+        return cls(**{one.name: state[one.name] for one in fields(cls) if one.name in state})
 
     @classmethod
     def kinds(cls):

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from mercer.dual import newton
-from mercer.dual.newton import store
+from mercer.dual.newton import LossLikelihood, solve_smooth, store
 from mercer.gram import DenseGram, ScaledGram, TiledGram
 from mercer.kernels import Gaussian
 from mercer.losses import (
@@ -52,7 +51,7 @@ def objective(K, loss, y, c, alpha, b):
 def test_stationary_and_certified(loss, lam, intercept, rng):
     K, y = problem(loss, rng)
     c = rng.uniform(0.5, 2.0, len(y)) / (2 * lam)
-    found = newton.solve(K, loss, y, c, intercept=intercept)
+    found = solve_smooth(K, LossLikelihood(loss, y, c), intercept=intercept)
     dense = K.dense()
     assert found.status == "converged"
     assert_allclose(found.f, dense @ found.alpha + found.b, rtol=1e-9, atol=1e-9)
@@ -84,14 +83,14 @@ def test_equals_a_generic_optimiser(loss, rng):
     best = minimize(
         value, np.zeros(31), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
     )
-    found = newton.solve(K, loss, y, c)
+    found = solve_smooth(K, LossLikelihood(loss, y, c))
     assert_allclose(found.primal, best.fun, rtol=1e-8)
     assert_allclose(found.f, L @ best.x[:-1] + best.x[-1], atol=2e-5 * np.abs(found.f).max())
 
 
 def test_squared_loss_is_one_ridge_system(rng):
     K, y = problem(Squared(), rng)
-    found = newton.solve(K, Squared(), y, np.full(len(y), 1 / (2 * 0.3)), intercept=False)
+    found = solve_smooth(K, LossLikelihood(Squared(), y, np.full(len(y), 1 / (2 * 0.3))), intercept=False)
     assert_allclose(found.alpha, np.linalg.solve(K.dense() + 0.3 * np.eye(len(y)), y), rtol=1e-10)
     assert found.iterations <= 2
 
@@ -100,9 +99,9 @@ def test_squared_loss_is_one_ridge_system(rng):
 def test_conjugate_gradients_agree_with_the_factor(loss, rng):
     K, y = problem(loss, rng, n=120)
     c = np.full(120, 2.0)
-    exact = newton.solve(K, loss, y, c)
+    exact = solve_smooth(K, LossLikelihood(loss, y, c))
     for solver in ("cg", "mixed"):
-        found = newton.solve(K, loss, y, c, solver=solver, tol=1e-7)
+        found = solve_smooth(K, LossLikelihood(loss, y, c), solver=solver, tol=1e-7)
         assert found.status == "converged"
         assert_allclose(found.f, exact.f, atol=1e-5 * (1 + np.abs(exact.f).max()))
 
@@ -110,14 +109,14 @@ def test_conjugate_gradients_agree_with_the_factor(loss, rng):
 def test_by_tiles_where_k_does_not_fit(rng):
     K, y = problem(Logistic(), rng, n=120)
     c = np.full(120, 2.0)
-    found = newton.solve(K, Logistic(), y, c, memory=20_000.0)  # K alone is 115 kB
+    found = solve_smooth(K, LossLikelihood(Logistic(), y, c), memory=20_000.0)  # K alone is 115 kB
     assert found.info["solver"] == "cg" and found.status == "converged"
-    assert_allclose(found.f, newton.solve(K, Logistic(), y, c).f, atol=1e-4)
+    assert_allclose(found.f, solve_smooth(K, LossLikelihood(Logistic(), y, c)).f, atol=1e-4)
 
 
 def test_rows_that_cost_nothing_are_exactly_zero(rng):
     K, y = problem(SquaredHinge(), rng)
-    found = newton.solve(K, SquaredHinge(), y, np.full(len(y), 20.0))
+    found = solve_smooth(K, LossLikelihood(SquaredHinge(), y, np.full(len(y), 20.0)))
     outside = y * found.f > 1
     assert outside.any()
     assert (found.alpha[outside] == 0.0).all()
@@ -126,15 +125,15 @@ def test_rows_that_cost_nothing_are_exactly_zero(rng):
 
 def test_a_start_near_by_saves_steps(rng):
     K, y = problem(Poisson(), rng)
-    cold = newton.solve(K, Poisson(), y, np.full(len(y), 4.0))
-    warm = newton.solve(K, Poisson(), y, np.full(len(y), 4.0), start=(cold.alpha, cold.b))
+    cold = solve_smooth(K, LossLikelihood(Poisson(), y, np.full(len(y), 4.0)))
+    warm = solve_smooth(K, LossLikelihood(Poisson(), y, np.full(len(y), 4.0)), start=(cold.alpha, cold.b))
     assert warm.iterations <= 1 < cold.iterations
     assert_allclose(warm.f, cold.f, rtol=1e-8, atol=1e-8)
 
 
 def test_huge_counts_do_not_overflow(rng):
     K, y = problem(Poisson(), rng)
-    found = newton.solve(K, Poisson(), 1e8 * (1 + y), np.full(len(y), 1.0))
+    found = solve_smooth(K, LossLikelihood(Poisson(), 1e8 * (1 + y), np.full(len(y), 1.0)))
     assert found.status == "converged" and np.isfinite(found.f).all()
     assert_allclose(np.exp(found.f).sum(), np.sum(1e8 * (1 + y)), rtol=1e-6)  # Σ L′ = 0, the equation of b
 
@@ -142,14 +141,14 @@ def test_huge_counts_do_not_overflow(rng):
 def test_budgets_are_obeyed_and_say_so(rng):
     K, y = problem(Logistic(), rng)
     c = np.full(len(y), 1e5)
-    short = newton.solve(K, Logistic(), y, c, max_iter=1)
+    short = solve_smooth(K, LossLikelihood(Logistic(), y, c), max_iter=1)
     assert (short.status, short.iterations) == ("max_iter", 1)
     assert short.gap > 0 and short.violation > 1e-6
-    best = newton.solve(K, Logistic(), y, c)
+    best = solve_smooth(K, LossLikelihood(Logistic(), y, c))
     assert short.primal - best.primal <= short.gap * (1 + 1e-9)  # the certificate holds before the end too
-    assert newton.solve(K, Logistic(), y, c, time_budget=1e-9).status == "time_budget"
+    assert solve_smooth(K, LossLikelihood(Logistic(), y, c), time_budget=1e-9).status == "time_budget"
     seen = []
-    newton.solve(K, Logistic(), y, c, callback=lambda i, violation: seen.append((i, violation)))
+    solve_smooth(K, LossLikelihood(Logistic(), y, c), callback=lambda i, violation: seen.append((i, violation)))
     assert [i for i, _ in seen] == list(range(1, best.iterations + 1))
 
 
@@ -157,7 +156,7 @@ def test_budgets_are_obeyed_and_say_so(rng):
 def test_counts_that_are_all_equal_are_solved_by_a_constant(rng, n):
     """α = 0 solves, and a slope that is rounding has no digit to be compared with."""
     K = TiledGram(Gaussian(1.0), rng.standard_normal((n, 2)))
-    found = newton.solve(K, Poisson(), np.full(n, 3.0), np.full(n, 5.0))
+    found = solve_smooth(K, LossLikelihood(Poisson(), np.full(n, 3.0), np.full(n, 5.0)))
     assert found.status == "converged" and found.violation <= 1e-6
     assert_allclose(found.f, np.log(3.0), rtol=1e-12)
 
@@ -167,7 +166,7 @@ def test_rows_that_are_all_equal_are_solved_at_once(loss, rng):
     """f does not see which of the equal rows has which α: any with the right sum is a minimum."""
     K = TiledGram(Gaussian(1.0), np.ones((20, 2)))
     y = np.where(np.arange(20) < 8, 1.0, -1.0) if loss.classification else rng.poisson(3.0, 20).astype(float)
-    found = newton.solve(K, loss, y, np.full(20, 5.0))
+    found = solve_smooth(K, LossLikelihood(loss, y, np.full(20, 5.0)))
     assert found.status == "converged" and found.iterations <= 3
     assert found.gap <= 1e-12 * abs(found.primal)
     assert_allclose(found.alpha, -5.0 * loss.grad(y, found.f), atol=1e-8)

@@ -9,8 +9,10 @@ from sklearn.svm import NuSVR
 from dual.interior_point_reference import interior_point
 from mercer import _native
 from mercer._native import plain
-from mercer.dual import _search, _tube
-from mercer.dual.working_set import solve
+from mercer._policies import OptionSet
+from mercer.dual import DualLimits, WorkingSetOptions
+from mercer.dual._nu import NuSearch
+from mercer.dual.working_set import solve_dual
 from mercer.gram import DenseGram
 from mercer.losses import EpsilonInsensitive
 
@@ -24,7 +26,7 @@ def gram(K):
 
 def nu_solve(K, y, box, share, **options):
     """(ε, solution) of ν = share."""
-    found = solve(gram(K), EpsilonInsensitive(0.0).dual(y, box), nu=share, **{"intercept": True, **options})
+    found = solve_dual(gram(K), EpsilonInsensitive(0.0).dual(y, box), nu=share, **{"intercept": True, **options})
     return found.epsilon, found
 
 
@@ -40,11 +42,9 @@ def choose(monkeypatch):
     """A few rows by an interior point as usual, or by one ε after the other as many rows are: compiled or in NumPy."""
 
     def set_way(way):
-        if way != "interior":
-            monkeypatch.setattr(_tube, "FEW", 0)
-            monkeypatch.setattr(_search, "FACTORS", np.inf)
         if way == "plain":
             monkeypatch.setattr(_native, "dual", plain.dual)
+        return OptionSet(WorkingSetOptions()) if way == "interior" else OptionSet(WorkingSetOptions(interior=np.inf))
 
     return set_way
 
@@ -72,12 +72,12 @@ def assert_optimal(K, y, box, total, intercept, eps, found, tol):
 @SIGNS
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
 def test_conditions_hold_to_rounding(way, intercept, share, rng, choose):
-    choose(way)
+    options = choose(way)
     for low_rank, C in ((False, 0.3), (False, 30.0), (True, 1.0)):
         K, y = problem(rng, 41, low_rank)
         box = C * rng.uniform(0.2, 2.0, 41)
         total = share * box.sum()
-        eps, found = nu_solve(K, y, box, share, intercept=intercept, tol=1e-8)
+        eps, found = nu_solve(K, y, box, share, intercept=intercept, tol=1e-8, options=options)
         assert_optimal(K, y, box, total, intercept, eps, found, 1e-8)
         if eps > 0:  # the twin's p and m are not unique without a tube
             _, value = interior_point(K, (y, np.full(41, eps), np.zeros(41), -box, box), intercept)
@@ -97,11 +97,11 @@ def test_equals_a_generic_solver(intercept, rng, choose):
         g = K @ a - y
         return 0.5 * a @ (g - y), np.concatenate([g, -g])
 
-    options = {"maxiter": 1000, "ftol": 1e-13}
-    generic = minimize(value, np.full(24, 0.3), jac=True, bounds=[(0, 2.0)] * 24, constraints=sums, options=options)
+    slsqp = {"maxiter": 1000, "ftol": 1e-13}
+    generic = minimize(value, np.full(24, 0.3), jac=True, bounds=[(0, 2.0)] * 24, constraints=sums, options=slsqp)
     for way in ("interior", "rounds"):
-        choose(way)
-        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-9)
+        options = choose(way)
+        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-9, options=options)
         assert_allclose(found.alpha, generic.x[:12] - generic.x[12:], atol=2e-4)
         a = found.alpha
         assert 0.5 * a @ K @ a - y @ a <= generic.fun + 1e-9
@@ -110,10 +110,10 @@ def test_equals_a_generic_solver(intercept, rng, choose):
 
 @WAYS
 def test_equals_libsvm(way, rng, choose):
-    choose(way)
+    options = choose(way)
     K, y = problem(rng, 97)
     for share in (0.123, 0.457, 0.83):
-        eps, found = nu_solve(K, y, np.full(97, 1.5), share, tol=1e-9)
+        eps, found = nu_solve(K, y, np.full(97, 1.5), share, tol=1e-9, options=options)
         theirs = NuSVR(C=1.5, nu=share, kernel="precomputed", tol=1e-8).fit(K, y)
         full = np.zeros(97)
         full[theirs.support_] = theirs.dual_coef_[0]
@@ -133,10 +133,10 @@ def test_many_rows_by_rounds_of_blocks(rng):
 
 def test_ends_that_are_near_give_the_point_between_them(rng, choose, monkeypatch):
     """K of rank 2: Σ|α| jumps where ε passes a vertex, and only a mixture of both sides has the total."""
-    choose("rounds")
-    monkeypatch.setattr(_tube.Tube, "_newton", lambda self, eps: None)
+    options = choose("rounds")
+    monkeypatch.setattr(NuSearch, "_newton", lambda self, eps: None)
     K, y = problem(rng, 90, low_rank=True)
-    eps, found = nu_solve(K, y, np.ones(90), 0.4, tol=1e-4)
+    eps, found = nu_solve(K, y, np.ones(90), 0.4, tol=1e-4, options=options)
     assert_optimal(K, y, np.ones(90), 36.0, True, eps, found, 1e-4)
 
 
@@ -145,18 +145,18 @@ def test_ends_that_are_near_give_the_point_between_them(rng, choose, monkeypatch
 @SIGNS
 def test_a_total_of_whole_boxes(way, intercept, rng, choose):
     """Half of the total is a whole number of boxes: a sign may have no free row, and b and ε are not unique."""
-    choose(way)
+    options = choose(way)
     for low_rank in (False, True):
         K, y = problem(rng, 60, low_rank)
         box = np.full(60, 0.05)
-        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-7)
+        eps, found = nu_solve(K, y, box, 0.4, intercept=intercept, tol=1e-7, options=options)
         assert_optimal(K, y, box, 0.4 * 3.0, intercept, eps, found, 1e-7)
 
 
 @WAYS
 @SIGNS
 def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose):
-    choose(way)
+    options = choose(way)
     two = np.array([[1.0, 0.2], [0.2, 1.0]])
     K, y = problem(rng, 15)
     twice = np.ix_(np.repeat(np.arange(15), 2), np.repeat(np.arange(15), 2))
@@ -172,15 +172,15 @@ def test_two_rows_constant_targets_and_repeated_rows(way, intercept, rng, choose
     for matrix, target, share in cases:
         box = np.full(len(target), 0.8)
         total = share * box.sum()
-        eps, found = nu_solve(matrix, target, box, share, intercept=intercept, tol=1e-7)
+        eps, found = nu_solve(matrix, target, box, share, intercept=intercept, tol=1e-7, options=options)
         assert_optimal(matrix, target, box, total, intercept, eps, found, 1e-7)
 
 
 @WAYS
 def test_no_tube_when_the_total_is_not_used_up(way, rng, choose):
-    choose(way)
+    options = choose(way)
     K, y = problem(rng, 30)
-    eps, found = nu_solve(K, y, np.full(30, 1e4), 1.0, tol=1e-7)
+    eps, found = nu_solve(K, y, np.full(30, 1e4), 1.0, tol=1e-7, options=options)
     assert eps == 0.0
     assert np.abs(found.alpha).sum() < 2.9e5
     assert_optimal(K, y, np.full(30, 1e4), 3e5, True, eps, found, 1e-7)
@@ -189,21 +189,21 @@ def test_no_tube_when_the_total_is_not_used_up(way, rng, choose):
 def test_what_nu_cannot_be_is_refused(rng):
     K, y = problem(rng, 10)
     for share in (0.0, 1.05, np.nan):
-        with pytest.raises(ValueError, match="nu must be above 0 and at most 1"):
+        with pytest.raises(ValueError, match="nu"):
             nu_solve(K, y, np.ones(10), share)
-    with pytest.raises(ValueError, match="without an epsilon of its own"):
-        solve(gram(K), EpsilonInsensitive(0.1).dual(y, np.ones(10)), nu=0.5)
+    with pytest.raises(ValueError, match="epsilon"):
+        solve_dual(gram(K), EpsilonInsensitive(0.1).dual(y, np.ones(10)), nu=0.5)
 
 
 # ---------------------------------------------------------------------------------------------- budgets
 @WAYS
 def test_budgets_are_obeyed(way, rng, choose):
-    choose(way)
+    options = choose(way)
     K, y = problem(rng, 200)
     box = np.full(200, 50.0)
-    _, found = nu_solve(K, y, box, 0.2, max_iter=3, tol=1e-6)
+    _, found = nu_solve(K, y, box, 0.2, limits=DualLimits(max_iter=3), tol=1e-6, options=options)
     assert found.status == "max_iter" and found.iterations <= 3
     assert np.isfinite([found.gap, found.b, found.violation]).all() and found.violation > 1e-6
     assert abs(found.alpha.sum()) <= 1e-9 * 2000.0 and (np.abs(found.alpha) <= box).all()
-    _, found = nu_solve(K, y, box, 0.2, time_budget=1e-9, tol=1e-6)
+    _, found = nu_solve(K, y, box, 0.2, limits=DualLimits(time_budget=1e-9), tol=1e-6, options=options)
     assert found.status == "time_budget" and found.violation > 1e-6

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from mercer.dual import newton, softmax
+from mercer.dual.newton import LossLikelihood, solve_smooth
+from mercer.dual.softmax import solve_softmax
 from mercer.gram import TiledGram
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic
@@ -23,7 +24,7 @@ def problem(rng, n=40, classes=3):
 def test_stationary_and_certified(lam, intercept, rng):
     K, Y = problem(rng)
     c = rng.uniform(0.5, 2.0, len(Y)) / (2 * lam)
-    found = softmax.solve(K, Y, c, intercept=intercept)
+    found = solve_softmax(K, Y, c, intercept=intercept)
     assert found.status == "converged"
     p = np.exp(found.f) / np.exp(found.f).sum(axis=1, keepdims=True)
     assert_allclose(found.alpha, c[:, None] * (Y - p), atol=1e-7 * c.max())
@@ -49,18 +50,18 @@ def test_equals_a_generic_optimiser(rng):
     best = minimize(
         value, np.zeros(78), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
     )
-    assert_allclose(softmax.solve(K, Y, np.ones(25)).primal, best.fun, rtol=1e-9)
+    assert_allclose(solve_softmax(K, Y, np.ones(25)).primal, best.fun, rtol=1e-9)
 
 
 def test_two_classes_are_the_logistic_loss(rng):
     # f₂ = −f₁ = f/2, so Σ‖f_c‖² is half of ‖f‖²: the same f at twice the c
     K, Y = problem(rng, classes=2)
-    both = softmax.solve(K, Y, np.full(len(Y), 2.0))
-    one = newton.solve(K, Logistic(), 2 * Y[:, 1] - 1, np.full(len(Y), 4.0))
+    both = solve_softmax(K, Y, np.full(len(Y), 2.0))
+    one = solve_smooth(K, LossLikelihood(Logistic(), 2 * Y[:, 1] - 1, np.full(len(Y), 4.0)))
     assert_allclose(both.f[:, 1] - both.f[:, 0], one.f, rtol=1e-6, atol=1e-6)
 
 
 def test_budgets(rng):
     K, Y = problem(rng)
-    assert softmax.solve(K, Y, np.full(len(Y), 1e4), max_iter=1).status == "max_iter"
-    assert softmax.solve(K, Y, np.full(len(Y), 1e4), time_budget=1e-9).status == "time_budget"
+    assert solve_softmax(K, Y, np.full(len(Y), 1e4), max_iter=1).status == "max_iter"
+    assert solve_softmax(K, Y, np.full(len(Y), 1e4), time_budget=1e-9).status == "time_budget"

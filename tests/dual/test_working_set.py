@@ -9,10 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from dual.interior_point_reference import interior_point
 from mercer import SVR, _native, _threads
 from mercer._native import plain
-from mercer.dual import _blocks, _face, _interior, _programme, _search, _store, working_set
-from mercer.dual.working_set import hold, solve
+from mercer._policies import OptionSet
+from mercer.dual import DualLimits, WorkingSetOptions, _store, options
+from mercer.dual._active_set import newton_step
+from mercer.dual._interior import interior_start
+from mercer.dual._quadratic import QuadraticProgramme
+from mercer.dual.working_set import hold, solve_dual
 from mercer.gram import DenseGram, TiledGram
-from mercer.kernels import Gaussian, Matern32
+from mercer.kernels import Gaussian, Linear, Matern32
 from mercer.solvers import StorageOptions
 
 Dual = namedtuple("Dual", "target epsilon ridge lower upper")
@@ -92,7 +96,7 @@ def test_equals_an_interior_point_method(name, intercept, rng):
     X, y = data(rng)
     K = Gaussian(1.0)(X)
     dual = PROBLEMS[name](y, rng)
-    found = solve(DenseGram.from_matrix(K), dual, intercept=intercept, tol=1e-7)
+    found = solve_dual(DenseGram.from_matrix(K), dual, intercept=intercept, tol=1e-7)
     alpha, value = interior_point(K, dual, intercept)
     assert found.status == "converged"
     assert_allclose(found.alpha, alpha, atol=1e-4 * (1 + np.abs(alpha).max()))
@@ -104,7 +108,7 @@ def test_equals_an_interior_point_method(name, intercept, rng):
 def test_the_gap_is_the_distance_of_the_two_objectives_and_closes(intercept, rng):
     X, y = data(rng)
     K, dual = Gaussian(1.0)(X), tube(y, 3.0, 0.1)
-    found = solve(DenseGram.from_matrix(K), dual, intercept=intercept)
+    found = solve_dual(DenseGram.from_matrix(K), dual, intercept=intercept)
     f = K @ found.alpha + found.b
     primal = 0.5 * found.alpha @ K @ found.alpha + 3.0 * np.maximum(np.abs(y - f) - 0.1, 0).sum()
     assert_allclose(found.primal, primal, rtol=1e-9)
@@ -116,7 +120,7 @@ def test_the_gap_is_the_distance_of_the_two_objectives_and_closes(intercept, rng
 @pytest.mark.parametrize("intercept", [False, True])
 def test_zeros_and_bounds_are_exact(intercept, rng):
     X, y = data(rng, 60)
-    found = solve(TiledGram(Gaussian(1.0), X), tube(y, 0.5, 0.3), intercept=intercept)
+    found = solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 0.5, 0.3), intercept=intercept)
     a = found.alpha
     assert np.count_nonzero(a == 0) > 5 and np.count_nonzero(np.abs(a) == 0.5) > 5
     assert np.abs(a[a != 0]).min() > 1e-9
@@ -130,7 +134,7 @@ def test_rows_beyond_one_block_are_solved_by_blocks_whatever_holds_the_matrix(st
     kernel = Gaussian(1.5) if store == "evaluated" else 0.5 * Gaussian(1.5) + 0.5 * Gaussian(3.0)
     K, dual = kernel(X), tube(y, 1.0, 0.3)
     gram = DenseGram.from_matrix(K) if store == "given" else TiledGram(kernel, X)
-    found = solve(gram, dual, intercept=intercept, memory=3e7 if store == "cached" else None)
+    found = solve_dual(gram, dual, intercept=intercept, limits=DualLimits(memory=3e7 if store == "cached" else None))
     assert found.status == "converged" and found.info["rounds"] > 1
     assert ("cached" in found.info["gram"]) == (store == "cached")
     check_kkt(K, dual, found, intercept, 2e-3)
@@ -138,9 +142,9 @@ def test_rows_beyond_one_block_are_solved_by_blocks_whatever_holds_the_matrix(st
 
 
 def test_float32_is_refined_in_float64(rng):
-    X, y = data(rng, StorageOptions.float64_up_to + 1)
+    X, y = data(rng, 300)
     K = TiledGram(Gaussian(1.0), X)
-    found = solve(K, tube(y, 100.0, 0.01), intercept=True)
+    found = solve_dual(K, tube(y, 100.0, 0.01), intercept=True, options=OptionSet(StorageOptions(float64_up_to=100)))
     assert "float32" in found.info["gram"]
     g = K @ found.alpha
     assert_allclose(found.info["product"], g, rtol=1e-12, atol=1e-12)
@@ -149,50 +153,64 @@ def test_float32_is_refined_in_float64(rng):
 
 def test_a_fine_tolerance_is_reached(rng):
     X, y = data(rng, 500)
-    found = solve(TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.05), intercept=True, tol=1e-8)
+    found = solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 30.0, 0.05), intercept=True, tol=1e-8)
     assert found.status == "converged" and found.violation <= 1e-8
     assert found.gap <= 1e-6 * found.primal
     assert found.info["newton_steps"] >= 1
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("way", ["pairs", "pairs in NumPy", "blocks", "interior"])
+@pytest.mark.parametrize("way", ["pairs", "pairs in NumPy", "blocks"])
 @pytest.mark.parametrize("name", ["tube", "weighted tube", "hinge", "squared hinge", "Huber"])
 def test_every_way_alone_gives_the_same_answer(name, way, intercept, rng, monkeypatch):
-    """Pairs of all rows or of blocks without Newton, with the compiled loops and in NumPy; an interior point."""
+    """Pairs of all rows or of blocks without Newton, with the compiled loops and in NumPy."""
     X, y = data(rng, 80)
     K, dual = TiledGram(Gaussian(1.0), X), PROBLEMS[name](y, rng)
-    expected = solve(K, dual, intercept=intercept, tol=1e-6)
+    expected = solve_dual(K, dual, intercept=intercept, tol=1e-6)
     assert expected.status == "converged" and expected.info["interior_steps"] == 0
-    if way == "interior":
-        for name in ("CALLED", "QUICK", "FACTORS", "THIN"):
-            monkeypatch.setattr(_search, name, 0.0)
-        monkeypatch.setattr(_blocks, "STEPS", 1)
-    else:
-        monkeypatch.setattr(_search, "newton_step", lambda *args, **options: "failed")
-        monkeypatch.setattr(_search, "CALLED", np.inf)
-        monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
-    if way == "blocks":
-        monkeypatch.setattr(_blocks, "WHOLE", 0)
-        monkeypatch.setattr(_blocks, "BLOCK", (48, 48))
-    found = solve(K, dual, intercept=intercept, tol=1e-6)
-    assert found.status == "converged"
-    assert (found.info["interior_steps"] > 0) == (way == "interior")
+    monkeypatch.setattr(_native, "dual", plain.dual if way == "pairs in NumPy" else _native.dual)
+    blocks = {"whole": 0, "block": (48, 48)} if way == "blocks" else {}
+    options = OptionSet(WorkingSetOptions(newton=False, interior=np.inf, **blocks))
+    found = solve_dual(K, dual, intercept=intercept, tol=1e-6, options=options)
+    assert found.status == "converged" and found.info["newton_steps"] == 0
     assert_allclose(found.objective, expected.objective, rtol=1e-6)
     assert_allclose(found.info["product"] + found.b, expected.info["product"] + expected.b, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["large C", "hinge", "squared hinge", "squared tube", "quantile"])
+def test_a_matrix_of_low_rank_asks_for_an_interior_point(name, intercept, rng):
+    """With C a thousand times as large pairs alone would take millions of steps; the answer is optimal."""
+    X, y = data(rng, 120)
+    K, dual = X @ X.T, PROBLEMS[name](y, rng)
+    dual = dual._replace(lower=1000.0 * dual.lower, upper=1000.0 * dual.upper, ridge=0.001 * dual.ridge)
+    found = solve_dual(
+        TiledGram(Linear(), X), dual, intercept=intercept, tol=1e-6, options=OptionSet(WorkingSetOptions(interior=0))
+    )
+    assert found.status == "converged" and found.violation <= 1e-6
+    assert found.gap <= 1e-6 * abs(found.primal)
+    check_kkt(K, dual, found, intercept, 1e-5)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+def test_a_linear_kernel_converges_for_any_box(C, rng):
+    X, y = data(rng, 1600, 5)
+    found = solve_dual(TiledGram(Linear(), X), tube(y, C, 0.1), intercept=True, limits=DualLimits(time_budget=20.0))
+    assert found.status == "converged" and found.info["interior_steps"] > 0
+    assert found.gap <= 1e-3 * found.primal
 
 
 def test_newton_never_raises_the_objective(rng):
     X, y = data(rng, 80)
     K, dual = Gaussian(1.0)(X), tube(y, 3.0, 0.05)
     for steps in (5, 20, 80, 300):
-        found = solve(DenseGram.from_matrix(K), dual, intercept=True, max_iter=steps)
+        found = solve_dual(DenseGram.from_matrix(K), dual, intercept=True, limits=DualLimits(max_iter=steps))
         a = found.alpha.copy()
-        programme = working_set.Programme.check(dual, np.diag(K), True)
+        qp = QuadraticProgramme.check(dual, np.diag(K), True)
         g = K @ a - y
         store = _store.Stored(K)
         before = objective(K, dual, a)
-        _face.newton_step(store, programme, a, g, _blocks.Effort())
+        newton_step(store, qp, a, g, options.Effort(DualLimits()))
         assert objective(K, dual, a) <= before + 1e-9
         assert_allclose(g, K @ a - y, atol=1e-9)
         assert (np.abs(a) <= 3.0).all() and abs(a.sum()) < 1e-8
@@ -203,10 +221,10 @@ def test_equal_rows_and_a_singular_matrix(rng):
     X, y = np.vstack([X, X, X]), np.concatenate([y, y, y + 0.5])
     K = Gaussian(1.0)(X)
     for intercept in (False, True):
-        found = solve(DenseGram.from_matrix(K), tube(y, 1.0, 0.1), intercept=intercept, tol=1e-6)
+        found = solve_dual(DenseGram.from_matrix(K), tube(y, 1.0, 0.1), intercept=intercept, tol=1e-6)
         assert found.status == "converged"
         check_kkt(K, tube(y, 1.0, 0.1), found, intercept, 1e-5)
-    flat = solve(DenseGram.from_matrix(np.ones((90, 90))), tube(y, 1.0, 0.1), intercept=True)
+    flat = solve_dual(DenseGram.from_matrix(np.ones((90, 90))), tube(y, 1.0, 0.1), intercept=True)
     assert flat.status == "converged"
 
 
@@ -215,7 +233,9 @@ def test_where_only_rounding_moves_it_ends(monkeypatch):
     X, one = rng.standard_normal((n, 1)), np.ones(n)
     y = np.sin(2 * X[:, 0]) + 0.2 * rng.standard_normal(n)
     dual = Dual(y, 0 * one, 1e-10 * one, -1e10 * one, 1e10 * one)  # α of 1e10: slopes are known to 1e-5
-    found = solve(DenseGram.from_matrix(X @ X.T), dual, intercept=True, tol=1e-6, time_budget=10.0)
+    found = solve_dual(
+        DenseGram.from_matrix(X @ X.T), dual, intercept=True, tol=1e-6, limits=DualLimits(time_budget=10.0)
+    )
     assert found.status == "stalled" and found.violation < 1e-3
     assert found.gap < 1e-8 * found.objective
 
@@ -224,9 +244,9 @@ def test_height_is_the_objective(rng):
     X, y = data(rng, 60)
     dual = tube(y, 2.0, 0.1)._replace(ridge=rng.uniform(0.0, 1.0, 60))
     K = Gaussian(1.0)(X)
-    found = solve(DenseGram.from_matrix(K), dual, intercept=True)
+    found = solve_dual(DenseGram.from_matrix(K), dual, intercept=True)
     g = K @ found.alpha + dual.ridge * found.alpha - y
-    height, size = _programme.Programme.check(dual, np.diagonal(K), True).height(found.alpha, g)
+    height, size = QuadraticProgramme.check(dual, np.diagonal(K), True).height(found.alpha, g)
     assert_allclose(height, -found.objective, rtol=1e-10)
     assert size >= abs(height)
 
@@ -234,24 +254,26 @@ def test_height_is_the_objective(rng):
 def test_a_start_saves_steps_and_may_be_infeasible(rng):
     X, y = data(rng, 400)
     K = hold(TiledGram(Gaussian(1.0), X))
-    cold = solve(K, tube(y, 10.0, 0.1), intercept=True)
-    again = solve(K, tube(y, 10.0, 0.1), intercept=True, start=cold.alpha)
+    cold = solve_dual(K, tube(y, 10.0, 0.1), intercept=True)
+    again = solve_dual(K, tube(y, 10.0, 0.1), intercept=True, start=cold.alpha)
     assert again.iterations < 0.05 * cold.iterations + 2
     assert_allclose(again.objective, cold.objective, rtol=1e-6)
-    smaller = solve(K, tube(y, 2.0, 0.1), intercept=True, start=cold.alpha)
-    assert_allclose(smaller.objective, solve(K, tube(y, 2.0, 0.1), intercept=True).objective, rtol=1e-5)
+    smaller = solve_dual(K, tube(y, 2.0, 0.1), intercept=True, start=cold.alpha)
+    assert_allclose(smaller.objective, solve_dual(K, tube(y, 2.0, 0.1), intercept=True).objective, rtol=1e-5)
 
 
 def test_limits_are_obeyed_and_certified(rng):
     X, y = data(rng, 600)
     K, dual = hold(TiledGram(Gaussian(0.5), X)), tube(y, 1000.0, 0.001)
-    best = solve(K, dual, intercept=True)
-    few = solve(K, dual, intercept=True, max_iter=50)
+    best = solve_dual(K, dual, intercept=True)
+    few = solve_dual(K, dual, intercept=True, limits=DualLimits(max_iter=50))
     assert few.status == "max_iter" and few.iterations <= 50
     assert few.objective <= best.objective + 1e-6 <= few.objective + few.gap + 2e-6
-    assert solve(K, dual, intercept=True, time_budget=1e-9).status == "time_budget"
+    assert solve_dual(K, dual, intercept=True, limits=DualLimits(time_budget=1e-9)).status == "time_budget"
     seen = []
-    stopped = solve(K, dual, intercept=True, callback=lambda now: seen.append(now) or len(seen) == 2)
+    stopped = solve_dual(
+        K, dual, intercept=True, limits=DualLimits(callback=lambda now: seen.append(now) or len(seen) == 2)
+    )
     assert stopped.status == "callback" and len(seen) == 2 and seen[1]["iterations"] > 0
 
 
@@ -262,7 +284,7 @@ def test_an_interrupt_comes_through(rng):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), callback=interrupt)
+        solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), limits=DualLimits(callback=interrupt))
 
 
 def test_nothing_is_changed(rng, readonly):
@@ -270,36 +292,36 @@ def test_nothing_is_changed(rng, readonly):
     K = readonly(Gaussian(1.0)(X))
     dual = Dual(*readonly(*tube(y, 1.0, 0.1)))
     start = readonly(np.zeros(40))
-    solve(DenseGram.from_matrix(K), dual, start=start)
+    solve_dual(DenseGram.from_matrix(K), dual, start=start)
     assert_array_equal(K, Gaussian(1.0)(X))
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "name"),
     [
-        ({"epsilon": -np.ones(40)}, "convex"),
-        ({"lower": np.ones(40)}, "lower <= 0 <= dual.upper"),
-        ({"target": np.full(40, np.nan)}, "finite"),
-        ({"upper": np.ones(3)}, "K has 40 rows"),
+        ({"epsilon": -np.ones(40)}, "dual.epsilon"),
+        ({"lower": np.ones(40)}, "dual.lower"),
+        ({"target": np.full(40, np.nan)}, "dual.target"),
+        ({"upper": np.ones(3)}, "dual.upper"),
     ],
 )
-def test_bad_programmes_are_refused(change, words, rng):
+def test_bad_programmes_are_refused(change, name, rng):
     X, y = data(rng)
-    with pytest.raises(ValueError, match=words):
-        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1)._replace(**change))
+    with pytest.raises(ValueError, match=name):
+        solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1)._replace(**change))
 
 
 def test_bad_options_are_refused(rng):
     X, y = data(rng)
     with pytest.raises(ValueError, match="tol"):
-        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), tol=0.0)
+        solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), tol=0.0)
     with pytest.raises(ValueError, match="start"):
-        solve(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), start=np.zeros(3))
+        solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 1.0, 0.1), start=np.zeros(3))
 
 
 def test_same_bits_in_every_run(rng):
     X, y = data(rng, 600)
-    one, two = (solve(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), intercept=True) for _ in range(2))
+    one, two = (solve_dual(TiledGram(Gaussian(1.0), X), tube(y, 10.0, 0.1), intercept=True) for _ in range(2))
     assert_array_equal(one.alpha, two.alpha)
     assert _threads.threads() >= 1
 
@@ -311,7 +333,7 @@ def test_sum_is_zero_where_rows_repeat(loss, rng):
 
     X = np.repeat(rng.standard_normal((40, 2)), rng.integers(1, 4, 40), axis=0)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_t(3, len(X))
-    found = solve(TiledGram(Gaussian(1.0), X), BY_NAME[loss]().dual(y, 1.7), intercept=True, tol=1e-8)
+    found = solve_dual(TiledGram(Gaussian(1.0), X), BY_NAME[loss]().dual(y, 1.7), intercept=True, tol=1e-8)
     assert abs(found.alpha.sum()) <= 1e-12 * np.abs(found.alpha).sum()
     assert found.status == "converged" and found.gap <= 1e-6
 
@@ -330,11 +352,14 @@ def test_a_class_in_the_place_of_scikit_learns_is_not_asked(monkeypatch, rng):
 def test_no_step_of_the_interior_begins_that_would_end_too_late(rng, monkeypatch):
     n = 60
     K, y = np.eye(n), rng.standard_normal(n)
-    programme = _programme.Programme(y, np.full(n, 0.1), np.zeros(n), -np.ones(n), np.ones(n), K.diagonal(), True)
+    one, limits = np.ones(n), DualLimits(time_budget=60.0)
+    qp = QuadraticProgramme(y, 0.1 * one, 0 * one, -one, one, K.diagonal(), True)
     slow = namedtuple("Rates", "float64")(1.0)  # one multiplication in a second
-    assert _interior.interior(K, programme, _blocks.Effort(seconds=60.0)).steps > 2
-    monkeypatch.setattr(_blocks, "rates", lambda: slow)
-    assert _interior.interior(K, programme, _blocks.Effort(seconds=60.0)).steps == 0
+    quick, late = options.Effort(limits), options.Effort(limits)
+    interior_start(K, qp, quick)
+    monkeypatch.setattr(options, "rates", lambda: slow)
+    interior_start(K, qp, late)
+    assert quick.interior > 2 and late.interior == 0
 
 
 def test_large_coefficients_ask_for_a_matrix_in_float64():

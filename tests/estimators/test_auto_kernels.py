@@ -14,7 +14,7 @@ y = np.sin(9 * X[:, 0]) + 0.1 * np.cos(70 * X[:, 0])
 
 @pytest.mark.parametrize("make", [KernelRidge, KernelMachine])
 def test_on_landmarks_the_leaderboard_and_the_words_are_kept(make):
-    model = make("auto", approximation=Landmarks(20), time_budget=2.0)
+    model = make("auto", approximation=Landmarks(20), time_budget=4.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the budget
         model.fit(X, y)

@@ -181,7 +181,7 @@ def test_s1_nothing_at_all(model):
 @pytest.mark.parametrize("n", [1, 2])
 def test_s2_one_or_two_rows(model, n):
     X, y = np.arange(2.0 * n).reshape(n, 2), np.arange(1.0, n + 1)
-    if model.chooses_by() is not None:
+    if model.criterion_used is not None:
         with pytest.warns(UserWarning, match=f"{n} rows are too few to choose lam by"):
             model.fit(X, y)
         model = model.frozen()

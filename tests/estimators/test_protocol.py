@@ -86,7 +86,7 @@ def test_every_fit_leaves_the_same_attributes(model):
     assert not OLD & {*fitted.get_params(), *vars(fitted)}
     for name in ("kernel_", "lam_", "selection_", "regularization_", "fit_report_", "plan_"):
         assert hasattr(fitted, name) and not hasattr(clone(model), name), name
-    assert fitted.selection_ is None or model.chooses_by() is not None
+    assert fitted.selection_ is None or model.criterion_used is not None
     assert np.all(np.asarray(fitted.rkhs_norm_) >= 0)
     if "points_" in vars(fitted):
         index = fitted.point_index_
@@ -163,7 +163,7 @@ def test_intervals_hold_new_targets(model):
         ends = fitted.predict_interval(X[220:], 0.9, **options)
         assert ends.shape == (100, 2)
         assert 0.78 <= np.mean((ends[:, 0] <= y[220:]) & (y[220:] <= ends[:, 1])), options
-    with pytest.raises(ValueError, match="method must be one of"):
+    with pytest.raises(ValueError, match="method="):
         fitted.predict_interval(X, method="guess")
     with pytest.raises(ValueError, match="calibration"):
         fitted.predict_interval(X, method="split")
@@ -177,7 +177,7 @@ def test_criterion_takes_words_rules_numbers_and_splitters(cls):
         fitted = fit(cls(PART.get(cls, Gaussian(1.0)), criterion=criterion), few)
         assert fitted.selection_ is not None and fitted.frozen().criterion is None
     for wrong in ("guess", True, 1, object(), *(word for word in WORDS if word not in cls.criteria)):
-        with pytest.raises(ValueError, match=r"it takes '.*or None") as error:
+        with pytest.raises(ValueError, match="criterion=") as error:
             fit(cls(criterion=wrong), few)
         assert all(repr(word) in str(error.value) for word in cls.criteria)
 

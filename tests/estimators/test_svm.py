@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from check_assertions import assert_passes
 from mercer import SVR, svr_path
-from mercer.dual import _blocks, _search
-from mercer.estimators import svm, svm_fit
+from mercer.dual import WorkingSetOptions
+from mercer.estimators.svm_fit import EpsilonDual
 from mercer.kernels import Gaussian, Linear, Pairwise, Precomputed
 
 
@@ -87,16 +87,13 @@ def test_nu_obeys_max_iter_and_says_so(rng):
 
 
 @pytest.mark.parametrize("options", [{"C": 0.5}, {"C": 100.0}, {"C": 2.0, "trend": None}, {"epsilon": 50.0}])
-def test_few_rows_are_solved_alike_by_an_interior_point_and_by_rounds(options, rng, monkeypatch):
+def test_options_choose_the_way_and_not_the_answer(options, rng):
     X, y = data(rng, 80)
-    model = SVR(Gaussian(1.0), tol=1e-8, **options)
-    by_rounds = model.fit(X, y).predict(X)
-    assert model.fit_report_["solver"] == "working set" and model.kkt_violation_ <= 1e-8
-    for name in ("CALLED", "QUICK", "FACTORS", "THIN"):
-        monkeypatch.setattr(_search, name, 0.0)
-    monkeypatch.setattr(_blocks, "STEPS", 1)
-    assert_allclose(model.fit(X, y).predict(X), by_rounds, atol=1e-6)
-    assert model.fit_report_["interior_steps"] > 0 or "epsilon" in options  # nothing to do in so wide a tube
+    way = WorkingSetOptions(newton=False, whole=0, block=(16, 64))
+    usual = SVR(Gaussian(1.0), tol=1e-8, **options).fit(X, y)
+    other = SVR(Gaussian(1.0), tol=1e-8, options=[way], **options).fit(X, y)
+    assert other.fit_report_["newton_steps"] == 0 and other.kkt_violation_ <= 1e-8
+    assert_allclose(other.predict(X), usual.predict(X), atol=1e-6)
 
 
 def test_nu_of_a_model_that_needs_no_tube():
@@ -236,7 +233,7 @@ def test_a_failed_fit_leaves_the_model(rng, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(svm, "fit_target", interrupted)
+    monkeypatch.setattr(EpsilonDual, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, -y)
     assert_array_equal(model.predict(X), before)
@@ -316,13 +313,13 @@ def test_bad_paths_are_refused(rng):
 
 def test_every_target_has_its_share_of_the_time(monkeypatch):
     """The first target had all of it."""
-    budgets, plain = [], svm_fit.fit_target
+    budgets, plain = [], EpsilonDual.fit
 
-    def fit_target(*arguments, clock, **options):
+    def fit(*arguments, clock, **options):
         budgets.append(clock.left)
         return plain(*arguments, clock=clock, **options)
 
-    monkeypatch.setattr("mercer.estimators.svm.fit_target", fit_target)
+    monkeypatch.setattr(EpsilonDual, "fit", fit)
     X = np.random.default_rng(0).standard_normal((30, 2))
     SVR(Gaussian(1.0), C=1.0, epsilon=0.1, time_budget=60.0).fit(X, np.column_stack([X, X[:, 0]]))
     assert 15 < budgets[0] <= 20 and 25 < budgets[1] <= 30 and budgets[2] > 50

@@ -12,7 +12,7 @@ from mercer.kernels import Gaussian, Linear
 
 @pytest.fixture
 def rounded(monkeypatch):
-    monkeypatch.setattr(working_set, "_dtype", lambda n, tol, memory: np.dtype(np.float32))
+    monkeypatch.setattr(working_set, "_dtype", lambda *args: np.dtype(np.float32))
 
 
 def data(rng, n=150):

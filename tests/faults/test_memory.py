@@ -102,7 +102,7 @@ def child(name, limit):
 
 
 def test_a_matrix_goes_with_the_fit_that_made_it():
-    from mercer.dual import newton
+    from mercer.dual.newton import LossLikelihood, solve_smooth
     from mercer.gram import DenseGram
     from mercer.losses import Logistic
 
@@ -110,7 +110,7 @@ def test_a_matrix_goes_with_the_fit_that_made_it():
     gone = weakref.ref(K)
     gc.disable()  # what only a collection frees is there for as long as nobody collects: a matrix for each fold
     try:
-        newton.solve(K, Logistic(), data("logistic", 50)[1], np.ones(50))
+        solve_smooth(K, LossLikelihood(Logistic(), data("logistic", 50)[1], np.ones(50)))
         del K
         assert gone() is None
     finally:

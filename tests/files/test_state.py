@@ -8,7 +8,7 @@ from files import fitted_models
 from files.handmade_files import put_together, take_apart
 from mercer import KernelRidge, files
 from mercer._state import check, check_vectors
-from mercer.estimators._base import KernelRegressor
+from mercer.estimators._regressor import KernelRegressor
 from mercer.exceptions import ModelFileError
 from mercer.files._encode import expression
 from mercer.kernels import Gaussian, Linear, Matern, Spectrum
@@ -134,7 +134,7 @@ class MeanRidge(KernelRegressor):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        (kernel,), X, y, flat = self._prepare(X, y)
+        (kernel,), X, y, flat = self._check_rows(X, y)
         Kinv = Cholesky().resolvent(mercer.gram.TiledGram(kernel, X))(self.lam)
         self._set_model(kernel, X, Kinv @ y, np.zeros(0), flat)
         self._ensemble = Ensemble(np.ones(3))

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 
 from check_assertions import assert_passes
 from mercer import KernelRidge, _native
-from mercer.dual import _store, working_set
+from mercer._policies import OptionSet
+from mercer.dual import WorkingSetOptions, _store
+from mercer.dual.working_set import solve_dual
 from mercer.gram import DenseGram, ScaledGram, TiledGram, apply
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, Radial, RationalQuadratic
 from mercer.kernels.radial_base import LOOPS
@@ -169,14 +171,13 @@ def test_models_use_it(loops, rng):
 
 
 @pytest.mark.parametrize("cls", [Gaussian, Steeper, New])
-def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
+def test_the_working_set_solver_computes_its_values(cls, rng):
     """Beyond some rows it computes values when it needs them, in float32: those of this kernel."""
-    monkeypatch.setattr(working_set, "QUICK", 50)
     X = rng.uniform(-2.0, 2.0, (300, 2))
     y, n, kernel = np.sin(2.0 * X[:, 0]) * X[:, 1], 300, cls(0.8)
     dual = EpsilonInsensitive(0.05).dual(y, 5.0)
-    found = working_set.solve(TiledGram(kernel, X), dual, intercept=True)
-    plain = working_set.solve(DenseGram.from_matrix(kernel(X)), dual, intercept=True)
+    found = solve_dual(TiledGram(kernel, X), dual, intercept=True, options=OptionSet(WorkingSetOptions(whole=50)))
+    plain = solve_dual(DenseGram.from_matrix(kernel(X)), dual, intercept=True)
     assert found.info["gram"].startswith("float32, evaluated" if cls is Gaussian else "float")
     assert found.objective == pytest.approx(plain.objective, rel=1e-4)
     assert_allclose(kernel(X) @ found.alpha + found.b, kernel(X) @ plain.alpha + plain.b, atol=5e-3)
@@ -190,10 +191,11 @@ def test_the_working_set_solver_computes_its_values(cls, monkeypatch, rng):
 def test_an_unknown_loop_is_refused(loops):
     A, out = np.zeros((2, 1)), np.zeros((2, 2))
     for code in (17, 10, 5, -2):
+        one = _native.Operations.radial(code, 1, 8)
         with pytest.raises((ValueError, KeyError)):
-            _native.pairs.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
+            _native.pairs.tree(one, A, np.zeros((1, 2)), 0, 1e300, out)
         with pytest.raises((ValueError, KeyError)):
-            _native.pairs.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
+            _native.pairs.tree_contract(one, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(3))
 
 
 def test_the_table_names_loops_that_exist_and_functions_that_belong_together():

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import KernelRidge
 from mercer._clock import Clock
-from mercer.dual import newton
+from mercer.dual.newton import LossLikelihood, solve_smooth
 from mercer.exceptions import NumericalWarning
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Exponential
@@ -41,5 +41,5 @@ def test_steps_of_newton_by_products_end_in_time(monkeypatch):
     seen = []
     monkeypatch.setattr(CG, "until", lambda self, clock: seen.append(clock) or self)
     K, signs = DenseGram.from_matrix(KERNEL(X)), np.where(y > 0, 1.0, -1.0)
-    found = newton.solve(K, Logistic(), signs, np.full(200, 5.0), solver="cg", time_budget=1e6)
+    found = solve_smooth(K, LossLikelihood(Logistic(), signs, np.full(200, 5.0)), solver="cg", time_budget=1e6)
     assert found.status == "converged" and seen[0].limited

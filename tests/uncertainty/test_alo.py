@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.dual import newton
+from mercer.dual.newton import LossLikelihood, solve_smooth
 from mercer.gram import DenseGram, TiledGram
 from mercer.kernels import Gaussian
 from mercer.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
@@ -26,14 +26,14 @@ def both(loss, lam, intercept, rng):
     X, y = problem(loss, rng)
     w, k = rng.uniform(0.5, 2.0, len(y)), Gaussian(1.0)
     c = w / (2 * lam)
-    found = newton.solve(TiledGram(k, X), loss, y, c, intercept=intercept)
+    found = solve_smooth(TiledGram(k, X), LossLikelihood(loss, y, c), intercept=intercept)
     fast = approximate_leave_one_out(
         TiledGram(k, X), found.alpha, found.f, c * loss.hess(y, found.f), intercept=intercept
     )
     slow = np.empty(len(y))
     for i in range(len(y)):
         rest = np.delete(np.arange(len(y)), i)
-        part = newton.solve(TiledGram(k, X[rest]), loss, y[rest], c[rest], intercept=intercept)
+        part = solve_smooth(TiledGram(k, X[rest]), LossLikelihood(loss, y[rest], c[rest]), intercept=intercept)
         slow[i] = k(X[i : i + 1], X[rest])[0] @ part.alpha + part.b
     return fast, slow, y, w
 

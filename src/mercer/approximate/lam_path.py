@@ -9,7 +9,7 @@ import numpy as np
 from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.approximate.base import is_splitter
-from mercer.dual.columns import values
+from mercer.dual.columns import values_at
 from mercer.dual.newton import step_solver
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
@@ -86,7 +86,7 @@ class LamPath:
             for i, (train, test) in enumerate(splits):
                 learn, judge = parts[i]
                 found[i] = learn.fit(self.K.restrict(train), lam / self.times, found[i], self._limit())
-                total += weight[i] * judge.mean_loss(values(found[i], self.K, train, test), self.scale)
+                total += weight[i] * judge.mean_loss(values_at(found[i], self.K, train, test), self.scale)
                 if self._limit().spent:
                     self.status = "time_budget"  # a sum over some of the folds says nothing: no value is kept
                     return
@@ -223,7 +223,7 @@ def left_out_decision(kernel, X, K, columns, found, lam):
 def _loo_solver(columns):
     """What inverts for the leave-one-out: the solver that was given."""
     given = columns.solver
-    return step_solver("cholesky" if isinstance(given, str) and given == "auto" else given, columns.n, columns.memory)
+    return step_solver("cholesky" if isinstance(given, str) and given == "auto" else given, columns.sizes)
 
 
 def refuse_left_out(columns):

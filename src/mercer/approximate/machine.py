@@ -62,6 +62,7 @@ class MachineProblem(Problem):
         """`LossColumns`: the problem of each column of some rows."""
         options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory, "solver": self.solver}
         options |= {"joint": self.joint, "stored": stored, "intercept": self.trend is not None}
+        options["options"] = self.options
         return LossColumns(self.loss, self.loss.check_target(Y), weight, **options)
 
     def search_exactly(self):

@@ -14,7 +14,7 @@ from mercer.compat._base import Compatible, numbers, validate_data
 from mercer.compat._kernels import Given, Whole, is_wide, route
 from mercer.dual.working_set import hold
 from mercer.estimators import FitReport
-from mercer.estimators.svm_fit import fit_target, solver_of, spread
+from mercer.estimators.svm_fit import EpsilonDual, centre_and_unit
 from mercer.estimators.validation import refuse_extreme
 from mercer.solvers.witness import negative_witness
 
@@ -133,10 +133,10 @@ class SupportVectors(RegressorMixin, Compatible):
         C = UNBOUNDED * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
         epsilon, nu = self._tube()
         # tol is in units of y in libsvm and of its spread in ours: what is asked for holds in both
-        tol = max(self.tol / max(1.0, spread(y, weight, True)[1]), FINEST)
+        tol = max(self.tol / max(1.0, centre_and_unit(y, weight, True)[1]), FINEST)
         K = hold(K, tol) if nu is not None else K
         limit = None if self.max_iter == -1 else self.max_iter
-        return fit_target(K, y, weight, C, epsilon, nu, True, tol=tol, max_iter=limit, memory=None)
+        return EpsilonDual(K, weight, True, nu, tol, limit).fit(y, C, epsilon)
 
     def _keep(self, found, X, keep):
         """Set what was learnt."""
@@ -167,7 +167,7 @@ class SupportVectors(RegressorMixin, Compatible):
             epsilon=found.epsilon,
             rows=rows,
             support_vectors=len(self.support_),
-            solver=solver_of(found),
+            solver=found.solver,
             gram=info["gram"],
             status=found.solution.status,
             iterations=self.n_iter_,

@@ -1,179 +1,195 @@
-"""From a gradient to a tolerance: rounds, Newton steps once the face has settled, and an interior point.
+"""From a gradient to a tolerance: rounds of working sets, Newton steps once the free rows have settled.
 
-Rounds are fast where they are; where they are not (a large C, a K of low rank) they may take for ever. So once they
-have cost as much as an interior-point method would, that is taken.
+A round chooses the worst rows, solves their small programme in cache and updates the gradient once. Half of a block is
+kept from the last one, free rows first, and the new half comes evenly from both ends; otherwise the same rows are taken
+in and thrown out for ever. A block has twice the rows that are free, so that the gradient of all rows is seldom
+updated; up to a few thousand rows all are one block. Where the rank of K is low and C is large rounds may take for
+ever: once they have cost as much as an interior-point method would, that is taken.
 """
+
+import time
 
 import numpy as np
 
+from mercer import _native
 from mercer._threads import one_blas_thread
-from mercer.dual._blocks import BLOCK, cost, is_whole, one_round, pairs
-from mercer.dual._face import newton_step
-from mercer.dual._interior import interior
-from mercer.solvers.small import SAMPLE, narrow
+from mercer.dual._active_set import newton_step
+from mercer.dual._interior import interior_start, low_rank
+from mercer.dual.options import WorkingSetOptions
 
-FACTORS = 2.0  # times n³: the work of an interior-point method, in that of rounds
-THIN = 100.0  # times n²: the same where the rank of K is low
-CALLED = 5e6  # multiplications in the time that its steps take in Python
-QUICK = 8e5  # multiplications of pairs in the time that a round or a Newton step takes in Python
-FINISH = 1e-10  # violation, relative to the largest target, that the last Newton steps aim at
-NEAR = 0.05  # violation, relative to the spread of the targets, above which Newton waits
-SETTLED = 0.04  # share of a block's free rows that change in a round: with more, Newton's face would be another
-SOON = 10.0  # tolerances: with a violation of so many a Newton step waits for its own cost in rounds
-CHEAP = 1e8  # multiplications that a Newton step may cost at any time
-STEPS = 12  # Newton steps in a row, as long as they help
-ENTRIES = 60  # after an interior point, from a start near by, or where rounds stand still
-ROUNDING = 1e-15  # of the terms of the objective: a round that gains less, where only rounding moves, gains nothing
-STILL = 20  # such rounds in a row, Newton steps between them, after which nothing is to be gained
-SLOW = (200, 8)  # rounds, and rounds after an interior point: in the last half of so many there must have been progress
-LAST = 64  # rounds after an interior point
-PROGRESS = (0.9, 1e-6)  # the share that the violation must fall to, or the share of its terms that the objective gains
-SURE = 0.5  # share of the tolerance that leaves room for what float32 rounds
+MANY = 60  # Newton steps in a row from a start near by, or where rounds stand still
+SOME = 12  # Newton steps in a row otherwise
 
 
-class Search:
+class DualSearch:
     """Rounds and Newton steps from a gradient to a tolerance; α and g are worked on in place.
 
-    ``whole`` returns K in float64 for the interior-point method; None where it does not fit. With a ``total`` the
-    search is at one ε after the other (`_tube`), and ends with "slow" where that method is due.
+    ``gram`` is K for the interior point. With a ``total`` Newton steps may keep Σ|α|, and find ε (`_nu`).
     """
 
-    def __init__(self, store, programme, a, g, tol, budget, callback=None, whole=None, total=None):
-        self.store, self.programme, self.a, self.g = store, programme, a, g
-        self.tol, self.budget, self.callback, self.whole, self.total = tol, budget, callback, whole, total
-        size = max(float(np.abs(programme.target).max(initial=0.0)), np.finfo(float).tiny)
-        self.fine = min(tol, FINISH * size) if store.dtype == np.float64 else 0.1 * tol
+    def __init__(self, store, qp, a, g, tol, budget, options=WorkingSetOptions(), gram=None, total=None):
+        self.store, self.qp, self.a, self.g = store, qp, a, g
+        self.tol, self.budget, self.options, self.gram, self.total = tol, budget, options, gram, total
+        size = max(float(np.abs(qp.target).max(initial=0.0)), np.finfo(float).tiny)
+        self.fine = min(tol, 1e-10 * size) if store.dtype == np.float64 else 0.1 * tol  # the last Newton steps' aim
+        self.due = budget.work + options.interior * float(len(a)) ** 2 + 5e6  # work before an interior point
+        self.factor = None  # what the interior point takes: G of n × r with GGᵀ = K, or K
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
-        self.narrow = None  # whether the rank of K is low; looked at when it is first asked for
-        self.moves_tube = False  # whether Newton steps keep Σ|α| and find ε
+        self.moves_epsilon = False  # whether Newton steps keep Σ|α| and find ε
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
-        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.programme, self.budget)
-        self._glance()
+        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.qp)
+        budget = self.budget
+        if not budget.steps and self._is_whole() and budget.callback is None:  # as many pairs as take no time
+            self._solve_pairs(self.store.whole, self.qp, self.a, self.g, self.fine, 8e5 / self._step_cost())
         while True:
-            slopes = self.programme.slopes(self.a, self.g)
-            violation = self.programme.violation(*slopes)
+            slopes = self.qp.slopes(self.a, self.g)
+            violation = self.qp.violation(*slopes)
             if violation <= self.tol:
                 self._finish(violation)
                 return "converged"
-            progress.see(violation, self.a, self.g)
-            stop = self.budget.spent(np.count_nonzero(self.a)) or ("callback" if self._report(violation) else None)
+            progress.keep_best(violation, self.a, self.g)
+            stop = budget.spent(np.count_nonzero(self.a)) or budget.report(violation)
             if stop:
                 return stop
-            if self.interior_is_due():
+            if self._interior_is_due():
                 if self.total is not None:
                     return "slow"
-                self._interior()
+                self.due = np.inf
+                self._start_inside()
                 continue
-            if self._newton_is_due(violation) and not self._late():
-                self.newton(self.tol, STEPS)
+            if self._newton_is_due(violation) and not self._is_late():
+                self.newton(self.tol, SOME)
                 continue
-            work, free = self.budget.steps, self.programme.free(self.a)
+            steps, free = budget.steps, self.qp.free(self.a)
             with one_blas_thread():  # once, and not for every short piece of the round
-                block = one_round(self.store, self.programme, self.a, self.g, slopes, block, self.tol, self.budget)
-            now = self.programme.free(self.a)
+                block = self._round(slopes, violation, block)
+            now = self.qp.free(self.a)
             self.churn = np.setxor1d(free, now, assume_unique=True).size / max(min(len(block), now.size), 1)
-            if progress.stalls(self.a, self.g, self.budget.steps > work):
-                moves = self.newton(self.tol, STEPS, patient=True) in ("full", "part") or self.budget.steps > work
+            if progress.stalls(self.a, self.g, budget.steps > steps):
+                moves = self.newton(self.tol, SOME, patient=True) in ("full", "part") or budget.steps > steps
                 if (not moves or progress.over) and self.violation() > self.tol:
                     if progress.best < self.violation():
                         self.a[:], self.g[:] = progress.state
                     return "stalled"
 
-    def _glance(self):
-        """So many pairs at first, down to rounding, as take no longer than a round in Python."""
-        size = len(self.a)
-        if not self.budget.steps and is_whole(self.store, size) and self.callback is None:
-            pairs(self.store.whole, self.programme, self.a, self.g, self.fine, self.budget, QUICK / cost(size))
+    def violation(self):
+        """The violation now."""
+        return self.qp.violation(*self.qp.slopes(self.a, self.g))
+
+    # ------------------------------------------------------------------ rounds
+    def _is_whole(self):
+        """Whether all rows are one block, and K is at hand."""
+        return len(self.a) <= self.options.whole and self.store.whole is not None
+
+    def _step_cost(self, rows=None):
+        """Multiplications in the time that a step of a pair takes: an entry takes that of ten."""
+        return 10.0 * (len(self.a) if rows is None else rows) + _native.dual.CALLS
+
+    def _solve_pairs(self, K, qp, a, g, tol, most):
+        """At most so many steps of two variables each, α and g in place, until the violation is within ``tol``."""
+        most = int(min(max(most, 1), max(self.budget.left, 0)))
+        parts = qp.diag, qp.ridge, qp.epsilon, qp.lower, qp.upper
+        steps, *_ = _native.dual.smo_pairs(K, qp.intercept, *parts, a, g, float(tol), most)
+        self.budget.take(steps, steps * self._step_cost(len(a)))
+
+    def _round(self, slopes, violation, block):
+        """Choose a block, solve it, update α and g in place; returns the block, its newest rows first."""
+        n, began, budget, most = len(self.a), time.perf_counter(), self.budget, self.options.steps
+        if self._is_whole():
+            most = min(most * n, 5e8 / self._step_cost())  # and then a look at the clock
+            self._solve_pairs(self.store.whole, self.qp, self.a, self.g, 0.5 * self.tol, most)
+            budget.rounds += 1
+            budget.round = time.perf_counter() - began
+            return np.arange(n)
+        size = int(np.clip(2 * self.qp.free(self.a).size, *self.options.block))
+        newest = _choose_block(self.qp, self.a, slopes, block, min(size, n, self.store.capacity))
+        block = np.sort(newest)  # rows are then read from one end to the other
+        before = self.a[block]  # a copy; so is what the pairs work on
+        after, goal = before.copy(), max(0.1 * violation, 0.5 * self.tol)
+        square = self.store.square(block, block=True)
+        self._solve_pairs(square, self.qp.take(block), after, self.g[block], goal, most * len(block))
+        adding = time.perf_counter()
+        count = self._move(block, after - before)
+        self.a[block] = after
+        budget.take(0, 2.0 * count * n + 10.0 * len(block) ** 2)
+        budget.rounds += 1
+        ended = time.perf_counter()
+        budget.round, budget.row = ended - began, (ended - adding) / max(count, 1)
+        return newest
+
+    def _move(self, rows, moved):
+        """The gradient once α of some rows has moved; returns how many of them did."""
+        count = self.store.add(rows, moved, self.g)
+        self.g[rows] += self.qp.ridge[rows] * moved
+        return count
 
     # ------------------------------------------------------------------ an interior point
-    def interior_is_due(self):
-        """Whether the rounds have cost as much as an interior-point method."""
-        n = len(self.a)
-        if self.whole is None or self.budget.work < CALLED:
-            return False
-        if self.narrow is None:
-            some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
-            self.narrow = narrow(self.store.square(some).astype(np.float64))
-        return self.budget.work > CALLED + (THIN if self.narrow else FACTORS * n) * float(n) ** 2
+    def has_factor(self, dense):
+        """Whether an interior point has what it needs: a factor of low rank, or where ``dense`` may do K in float64."""
+        if self.gram is not None:
+            self.factor, self.gram = low_rank(self.gram), None
+        whole = self.store.whole
+        if self.factor is None and dense and whole is not None and whole.dtype == np.float64:
+            self.factor = whole
+        return self.factor is not None
 
-    def _interior(self):
-        """α from an interior-point method and Newton steps to finish."""
-        kept, height = (self.a.copy(), self.g.copy()), self.programme.height(self.a, self.g)[0]
-        self.jump(lambda found: self.newton(self.fine, ENTRIES, patient=True))
-        balanced = self.programme.balanced(self.a.copy())
-        if (balanced != self.a).any():
-            self._move_to(balanced)
-        if not self.programme.height(self.a, self.g)[0] < height:
+    def _interior_is_due(self):
+        """Whether rounds have cost as much as an interior point; with a K of full rank it is for ν alone."""
+        n, work = float(len(self.a)), self.budget.work
+        return work > self.due and self.has_factor(self.total is not None and work > self.due + 2.0 * n**3)
+
+    def _start_inside(self):
+        """α from an interior-point method, and Newton steps to finish; as it was, where the objective is no lower."""
+        kept, height = (self.a.copy(), self.g.copy()), self.qp.height(self.a, self.g)[0]
+        self.go_to(interior_start(self.factor, self.qp, self.budget).alpha)
+        self.newton(self.fine, MANY, patient=True)
+        self.go_to(self.qp.balanced(self.a.copy()))
+        if not self.qp.height(self.a, self.g)[0] < height:
             self.a[:], self.g[:] = kept
 
-    def jump(self, finish):
-        """α from an interior-point method, in the best way to finish it; ``finish`` is told what the method knows."""
-        K, self.whole = self.whole(), None
-        found = interior(K, self.programme, self.budget, self.total)
-        self.budget.interior += found.steps
-        self.budget.jitter = max(self.budget.jitter, found.jitter)
-        best = None
-        for alpha in found.alpha:
-            self.a[:], self.g[:] = alpha, K @ alpha + self.programme.ridge * alpha - self.programme.target
-            violation = self.violation()
-            if violation > self.fine or self.total is not None:
-                finish(found)
-                violation = self.violation()
-            state = violation, self.a.copy(), self.g.copy(), self.programme
-            best = state if best is None or state[0] < best[0] else best
-            if best[0] <= self.tol:
-                break
-        self.a[:], self.g[:], self.programme = best[1:]
-        return found
-
-    def _move_to(self, a):
+    def go_to(self, a):
         """α, with its gradient."""
         moved = a - self.a
-        self.store.add(np.arange(len(a)), moved, self.g)
-        self.g += self.programme.ridge * moved
-        self.a[:] = a
-
-    def _report(self, violation):
-        """Tell the callback; whether it wants an end."""
-        if self.callback is None:
-            return False
-        now = {"iterations": self.budget.steps, "violation": violation, "rounds": self.budget.rounds}
-        return bool(self.callback(now))
+        if moved.any():
+            self._move(np.arange(len(a)), moved)
+            self.a[:] = a
 
     # ------------------------------------------------------------------ Newton
-    def _cost(self):
+    def _newton_cost(self):
         """Multiplications of a Newton step, in those of rounds: a factorisation runs nearer to the machine's peak."""
-        m = float(self.programme.free(self.a).size)
+        m = float(self.qp.free(self.a).size)
         return 0.08 * m**3 + 100.0 * m**2 + m * len(self.a)
 
     def _newton_is_due(self, violation):
-        """Whether the rounds since the last Newton step have cost as much as one, and the face is about to settle."""
+        """Whether the rounds since the last Newton step have cost as much as one, and the free rows have settled."""
         n = len(self.a)
-        near = max(30.0 * self.tol, NEAR * float(np.std(self.programme.target)))
-        if violation > near or self.churn > SETTLED:
+        near = max(30.0 * self.tol, 0.05 * float(np.std(self.qp.target)))
+        if not self.options.newton or violation > near or self.churn > self.options.changes:
             return False
-        cost = self._cost()
-        wait = np.clip(violation / (SOON * self.tol), 0.2, 4.0)
-        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, BLOCK[0]))
+        cost, wait = self._newton_cost(), np.clip(0.1 * violation / self.tol, 0.2, 4.0)
+        return cost > 0 and self.budget.work - self.last > self.patience * wait * max(cost, 20.0 * n * min(n, 512))
 
-    def _late(self):
+    def _is_late(self):
         """Whether a Newton step, and the product at the end, would end too late."""
-        return self.budget.spent(np.count_nonzero(self.a), len(self.programme.free(self.a)) ** 3 / 3.0)
+        return self.budget.spent(np.count_nonzero(self.a), len(self.qp.free(self.a)) ** 3 / 3.0)
 
     def newton(self, goal, most, patient=False):
         """Newton steps, rows let in as they ask; what comes too early or does not help makes the next wait longer.
 
-        Unless ``patient``, a face that many rows would leave is given up: it costs many factors, and is not the last.
+        Unless ``patient``, an active set that many rows would leave is given up: it costs many factors, and is not the
+        last.
         """
+        if not self.options.newton:
+            return "failed"
         before = violation = self.violation()
         status, best, vain = "part", np.inf, 0
         for step in range(most):
-            status = self._enter() if status == "full" else self._step(patient=patient or step > 0)
+            status = self._enter() if status == "full" else self._newton_step(patient=patient or step > 0)
             violation = self.violation()
-            if status in ("early", "failed") or violation <= goal or self._late():
+            if status in ("early", "failed") or violation <= goal or self._is_late():
                 break
             vain = 0 if violation < 0.7 * best else vain + 1
             best = min(best, violation)
@@ -184,33 +200,33 @@ class Search:
         self.last = self.budget.work
         return status
 
-    def _step(self, enter=None, patient=True):
+    def _newton_step(self, enter=None, patient=True):
         """One Newton step; with a free ε, the ε that fits best after it."""
-        total = self.total if self.moves_tube else None
-        problem = self.store, self.programme, self.a, self.g, self.budget
+        total = self.total if self.moves_epsilon else None
+        problem = self.store, self.qp, self.a, self.g, self.budget
         status = newton_step(*problem, enter=enter, patient=patient, total=total)
-        if self.moves_tube and status in ("full", "part"):
-            self.programme = self.programme.with_tube(self.programme.tube(self.a, self.g))
+        if self.moves_epsilon and status in ("full", "part"):
+            self.qp = self.qp.with_epsilon(self.qp.best_epsilon(self.a, self.g))
         return status
 
     def _enter(self):
-        """Let rows into the face whose slope has the wrong sign: many of them, or the worst if that does not help.
+        """Let rows move whose slope has the wrong sign: many of them, or the worst if that does not help.
 
-        Returns the status of the Newton step on the larger face.
+        Returns the status of the Newton step with them.
         """
-        programme, a, g = self.programme, self.a, self.g
-        b = programme.bias(a, g)
-        grows, falls = programme.slopes(a, g)
+        qp, a, g = self.qp, self.a, self.g
+        b = qp.bias(a, g)
+        grows, falls = qp.slopes(a, g)
         wrong, side = np.maximum(-(grows + b), falls + b), np.where(-(grows + b) >= falls + b, 1.0, -1.0)
-        free = programme.free(a)
+        free = qp.free(a)
         wrong[free] = -np.inf
         worst = np.flatnonzero(wrong > 0)
         worst = worst[np.argsort(-wrong[worst])]
-        chosen = [(worst[:most], side[worst[:most]]) for most in (8 + free.size // 4, 2, 1)]
-        if programme.intercept and not free.size and np.argmin(grows) != np.argmax(falls):
-            chosen.append((np.array([np.argmin(grows), np.argmax(falls)]), np.array([1.0, -1.0])))
-        for rows, way in chosen:
-            status = self._step((rows, way)) if len(rows) else "failed"
+        choices = [(worst[:most], side[worst[:most]]) for most in (8 + free.size // 4, 2, 1)]
+        if qp.intercept and not free.size and np.argmin(grows) != np.argmax(falls):
+            choices.append((np.array([np.argmin(grows), np.argmax(falls)]), np.array([1.0, -1.0])))
+        for rows, way in choices:
+            status = self._newton_step((rows, way)) if len(rows) else "failed"
             if status in ("full", "part"):
                 return status
         return "failed"
@@ -221,51 +237,72 @@ class Search:
         Where K is in float32, and so rounded by more than that, a step or two makes sure of the tolerance.
         """
         start, float32 = self.budget.work, self.store.dtype == np.float32
-        if violation <= self.fine or (float32 and violation <= SURE * self.tol):
+        if violation <= self.fine or (float32 and violation <= 0.5 * self.tol):
             return
         for _ in range(4):
             kept = self.a.copy(), self.g.copy(), self.violation()
-            if kept[2] <= self.fine or self._cost() > max(CHEAP, 0.2 * start) or self.budget.spent():
+            if kept[2] <= self.fine or self._newton_cost() > max(1e8, 0.2 * start) or self.budget.spent():
                 return
-            status = self.newton(self.fine, STEPS, patient=True)
+            status = self.newton(self.fine, SOME, patient=True)
             if self.violation() > max(self.tol, kept[2]):
                 self.a[:], self.g[:] = kept[:2]
                 return
             if status not in ("full", "part"):
                 return
 
-    def violation(self):
-        """The violation now."""
-        return self.programme.violation(*self.programme.slopes(self.a, self.g))
+
+def _choose_block(qp, a, slopes, last, size):
+    """Rows of the next block, the newest first: at most half from the last one, the others from both ends."""
+    n, (grows, falls) = len(a), slopes
+    if size >= n:
+        return np.arange(n)
+    bounded = (a[last] <= qp.lower[last]) | (a[last] >= qp.upper[last]) | (a[last] == 0)
+    keep = last[np.argsort(bounded, kind="stable")][: size // 2]
+    score_up, score_down = -grows, falls.copy()
+    if not qp.intercept:
+        score = np.maximum(score_up, score_down)
+        score[keep] = -np.inf
+        return np.concatenate([_largest(score, size - len(keep), 0.0), keep])
+    # A row can help only if its slope is beyond the best one of the other side.
+    best_down, best_up = score_down.max(), score_up.max()
+    score_up[keep] = score_down[keep] = -np.inf
+    up = _largest(score_up, (size - len(keep)) // 2, -best_down)
+    score_down[up] = -np.inf
+    down = _largest(score_down, size - len(keep) - len(up), -best_up)
+    return np.concatenate([up, down, keep])
+
+
+def _largest(score, count, above):
+    """Indices of the ``count`` largest scores that are above a value."""
+    found = np.flatnonzero(score > above)
+    if found.size <= count:
+        return found
+    return found[np.argpartition(score[found], found.size - count)[found.size - count :]]
 
 
 class _Progress:
     """Whether rounds still gain: the one rule for a search that would not end.
 
     A round gains nothing when the objective does not fall by a rounding of its terms; two of these in a row ask for
-    Newton, many are the end. Slow is a search in whose last half neither the violation nor the objective fell; after an
-    interior point, which leaves nothing but rounding, the violation alone counts.
+    Newton, twenty are the end. Slow is a search in whose last half neither the violation nor the objective fell.
     """
 
-    def __init__(self, programme, budget):
-        self.programme, self.budget = programme, budget
-        self.still, self.lowest, self.best, self.marks, self.over = 0, np.inf, np.inf, [], False
+    def __init__(self, qp):
+        self.qp, self.still, self.lowest, self.best, self.marks, self.over = qp, 0, np.inf, np.inf, [], False
         self.state = None  # where the violation was best
 
-    def see(self, violation, a, g):
+    def keep_best(self, violation, a, g):
         """Keep the state with the smallest violation."""
         if violation < self.best:
             self.best, self.state = violation, (a.copy(), g.copy())
 
     def stalls(self, a, g, moved):
         """Take note of a round; whether Newton has to help. ``over`` says whether that was the last time."""
-        height, size = self.programme.height(a, g)
-        lost = not moved or not height < self.lowest - ROUNDING * size
+        height, size = self.qp.height(a, g)
+        lost = not moved or not height < self.lowest - 1e-15 * size
         self.still, self.lowest = self.still + 1 if lost else 0, min(self.lowest, height)
         self.marks.append((self.lowest, self.best))
-        after, rounds = self.budget.interior > 0, len(self.marks)
-        lowest, best = self.marks[rounds // 2]
-        slow = rounds >= SLOW[after] and self.best > PROGRESS[0] * best
-        slow = slow and (after or self.lowest > lowest - PROGRESS[1] * size)
-        self.over = self.still > STILL or slow or (after and rounds >= LAST)
+        lowest, best = self.marks[len(self.marks) // 2]
+        slow = len(self.marks) >= 200 and self.best > 0.9 * best and self.lowest > lowest - 1e-6 * size
+        self.over = self.still > 20 or slow
         return self.still >= 2 or self.over

@@ -9,11 +9,14 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._machine import check_memory
-from mercer.dual import newton, softmax, working_set
+from mercer._policies import OptionSet
+from mercer.dual.newton import LossLikelihood, solve_smooth, step_solver
+from mercer.dual.options import DualLimits
+from mercer.dual.softmax import refuse_beyond_memory, solve_softmax
+from mercer.dual.working_set import solve_dual
 from mercer.gram import DenseGram, TiledGram
 from mercer.inference.softmax import Softmax
-
-PATIENCE = 50  # Newton steps of a loss that has a dual, too
+from mercer.solvers.plan_class import Sizes
 
 
 class Column(NamedTuple):
@@ -30,30 +33,29 @@ class Column(NamedTuple):
     info: dict
 
 
-OPTIONS = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored")
-
-
 class LossColumns:
     """min over f of Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for every column of Y, whatever the Gram and λ.
 
-    ``joint`` is whether the columns are classes, ±1, that one softmax joins; ``stored`` whether K is kept, as the plan
-    says; ``solver`` that of Newton's steps. The others are those of `newton.solve` and `working_set.solve`.
+    Parameters
+    ----------
+    loss : Loss
+    Y : ndarray of shape (n, t)
+    weight : ndarray of shape (n,)
+    joint : bool
+        Whether the columns are classes, ±1, that one softmax joins.
+    stored : bool
+        Whether K is kept, as the plan says.
+    solver
+        That of Newton's steps.
+    options : OptionSet
+    **common
+        ``intercept``, ``tol``, ``max_iter`` and ``memory``, as of `solve_smooth` and `solve_dual`.
     """
 
     def __init__(
-        self,
-        loss,
-        Y,
-        weight,
-        *,
-        joint=False,
-        intercept=True,
-        tol=1e-6,
-        max_iter=100,
-        solver="auto",
-        memory=None,
-        stored=True,
-    ):
+        self, loss, Y, weight, *, joint=False, intercept=True, tol=1e-6, max_iter=100, solver="auto", memory=None,
+        stored=True, options=OptionSet(),
+    ):  # fmt: skip
         losses = loss.split()
         if len(losses) > 1 and Y.shape[1] > 1:
             raise ValueError(
@@ -62,6 +64,7 @@ class LossColumns:
         self.pairs = [(one, Y[:, j]) for one in losses for j in range(Y.shape[1])]
         self.loss, self.Y, self.weight, self.joint, self.intercept = loss, Y, weight, joint, intercept
         self.tol, self.max_iter, self.solver, self.memory, self.stored = tol, max_iter, solver, memory, stored
+        self.options = options
 
     @property
     def n(self):
@@ -74,17 +77,23 @@ class LossColumns:
         y = np.array([1e-3, 1.0, 1e3])
         return np.allclose(self.loss.value(y, 0.0 * y) / y**2, self.loss.value(y, 0.0 * y)[1])
 
+    @property
+    def sizes(self):
+        """What the rules of a plan are asked with."""
+        return Sizes(self.n, memory=self.memory, options=self.options)
+
     def take(self, index):
         """Return the same for some of the rows."""
-        options = {name: getattr(self, name) for name in OPTIONS}
+        names = ("joint", "intercept", "tol", "max_iter", "solver", "memory", "stored", "options")
+        options = {name: getattr(self, name) for name in names}
         return LossColumns(self.loss, self.Y[index], self.weight[index], **options)
 
     def refuse_beyond_memory(self):
         """Refuse, before the first n × n array, a solver that was asked for and does not fit."""
         if self.joint:
-            softmax.refuse_beyond_memory(self.n, self.Y.shape[1], self.memory)
+            refuse_beyond_memory(self.n, self.Y.shape[1], self.memory)
         elif any(loss.smooth for loss, _ in self.pairs):
-            solver = newton.step_solver(self.solver, self.n, self.memory)
+            solver = step_solver(self.solver, self.sizes)
             check_memory(solver.memory(self.n), f"{type(solver).__name__} for n = {self.n}", self.memory)
 
     def gram(self, kernel, X):
@@ -107,30 +116,24 @@ class LossColumns:
         A loss that is both (Huber with a tiny δ is nearly the absolute loss) goes on to the second where the first is
         slow.
         """
-        c, found, common = self.weight / (2.0 * lam), None, {"intercept": self.intercept, "memory": self.memory}
+        c, found, patience = self.weight / (2.0 * lam), None, 50
         if loss.smooth:
-            most = min(self.max_iter, PATIENCE) if loss.boxed else self.max_iter
-            options = {"solver": self.solver, "start": start, "time_budget": clock.budget, **common}
-            found = newton.solve(K, loss, y, c, tol=self.tol, max_iter=most, **options)
-            if not (loss.boxed and found.status in ("max_iter", "stalled") and most == PATIENCE):
-                return _column(K, found, found.f, lam, self._risk(loss, y))
+            most = min(self.max_iter, patience) if loss.boxed else self.max_iter
+            options = {"solver": self.solver, "start": start, "time_budget": clock.budget, "memory": self.memory}
+            options["options"] = self.options
+            likelihood = LossLikelihood(loss, y, c)
+            found = solve_smooth(K, likelihood, intercept=self.intercept, tol=self.tol, max_iter=most, **options)
+            if not (loss.boxed and found.status in ("max_iter", "stalled") and most == patience):
+                return _to_column(K, found, found.f, lam, self._risk(loss, y))
             start = found.alpha, found.b
-        unit = 1.0 if loss.classification else spread(y, self.weight)  # of a residual, in which ``tol`` is given
-        before, found = (
-            found,
-            working_set.solve(
-                K,
-                loss.dual(y, c),
-                tol=self.tol * unit,
-                start=None if start is None else start[0],
-                time_budget=clock.budget,
-                **common,
-            ),
-        )
+        unit = 1.0 if loss.classification else unit_of_residuals(y, self.weight)  # in which ``tol`` is given
+        before, start = found, None if start is None else start[0]
+        options = {"limits": DualLimits(time_budget=clock.budget, memory=self.memory), "options": self.options}
+        found = solve_dual(K, loss.dual(y, c), intercept=self.intercept, tol=self.tol * unit, start=start, **options)
         product = found.info.get("product")  # Kα in float64, where the solver has it anyway
         f = (K @ found.alpha if product is None else product) + found.b
         info = {"solver": "working_set"} | ({} if before is None else {"newton_steps_before": before.iterations})
-        return _column(K, found, f, lam, self._risk(loss, y), unit, info)
+        return _to_column(K, found, f, lam, self._risk(loss, y), unit, info)
 
     def _risk(self, loss, y):
         """f ↦ wᵢ L(yᵢ, fᵢ) of each row."""
@@ -139,10 +142,10 @@ class LossColumns:
     def _fit_joint(self, K, lam, clock):
         """All classes at once: one problem, one certificate, which the first column carries."""
         common = {name: getattr(self, name) for name in ("intercept", "tol", "max_iter", "memory")}
-        found = softmax.solve(
+        found = solve_softmax(
             K, (self.Y > 0).astype(float), self.weight / (2.0 * lam), time_budget=clock.budget, **common
         )
-        whole = _column(K, found, found.f, lam)
+        whole = _to_column(K, found, found.f, lam)
         columns = []
         for j in range(self.Y.shape[1]):
             one = whole._replace(alpha=found.alpha[:, j], b=float(found.b[j]), f=found.f[:, j])
@@ -167,8 +170,8 @@ def rounding(K, alpha):
     return 2.0 * np.finfo(float).eps * root * size
 
 
-def _column(K, found, f, lam, risk=None, unit=1.0, info=None):
-    """A solution of `newton` or `working_set` in units of Σ wL + λ‖f‖², its violation in units of ``unit``.
+def _to_column(K, found, f, lam, risk=None, unit=1.0, info=None):
+    """A solution of `solve_smooth` or `solve_dual` in units of Σ wL + λ‖f‖², its violation in units of ``unit``.
 
     The gap is that of the model that predicts: to the one found comes what rounding of its values does to it.
     """
@@ -185,14 +188,14 @@ def _column(K, found, f, lam, risk=None, unit=1.0, info=None):
     )
 
 
-def values(columns, K, index, rows):
+def values_at(columns, K, index, rows):
     """f of fitted columns at other rows of K than the rows ``index`` they were fitted to: (len(rows), t)."""
     alpha = np.zeros((K.n, len(columns)))
     alpha[index] = np.column_stack([column.alpha for column in columns])
     return (K @ alpha)[rows] + np.array([column.b for column in columns])
 
 
-def spread(y, weight):
+def unit_of_residuals(y, weight):
     """The weighted standard deviation of y, or 1 where y is constant: the unit of a residual."""
     mean = float(weight @ y / weight.sum())
     sd = float(np.sqrt(weight @ (y - mean) ** 2 / weight.sum()))

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer import _machine
-from mercer._clock import FOREVER, Clock
+from mercer._clock import Clock
+from mercer._policies import OptionSet
 from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
@@ -21,10 +22,6 @@ from mercer.solvers.plan import SOLVERS
 from mercer.solvers.plan_class import Sizes, StorageOptions
 from mercer.solvers.plan_iterations import factors_steps
 
-FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
-ROUNDING = 1e-8  # of max|cy|: slopes below this (y is fitted by a constant, say) are mostly rounding
-NEAR = 0.05  # violation from which on no curvature is raised
-INEXACT = (0.03, 1e-8)  # tolerances of an iterative step: the first, and the least
 DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
 REPORTED = ("condition", "jitter", "rank", "residual")
 
@@ -49,22 +46,23 @@ class NewtonSolution(NamedTuple):
     info: dict
 
 
-def solve(K, loss, y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, start=None, **options):
-    """`NewtonSolution` of min over α, b of Σᵢ cᵢ L(yᵢ, [Kα]ᵢ + b) + ½αᵀKα, for a smooth loss and c = w/(2λ) > 0.
+def solve_smooth(K, likelihood, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, start=None, **options):
+    """`NewtonSolution` of min over α, b of Σᵢ cᵢ L(yᵢ, [Kα]ᵢ + b) + ½αᵀKα, for the `LossLikelihood` of a smooth loss.
 
     ``tol`` bounds max|α + cL′(f)|/max|cL′(f)|; with a factor one more step follows, and the error is about its square.
     The budget is looked at between steps, and between products of conjugate gradients. ``start`` is (α, b) of a problem
-    near by. Options are ``solver`` ("auto", a name or a `Solver`), ``memory``, and ``callback``, which is called with
-    (iteration, violation).
+    near by. Options are ``solver`` ("auto", a name or a `Solver`), ``memory``, ``options`` (an `OptionSet`), and
+    ``callback``, which is called with (iteration, violation).
     """
     clock = Clock(time_budget)
-    system = _System(K, options.get("solver"), options.get("memory"), clock)
-    way = _SmoothLoss(K, LossLikelihood(loss, y, c), start, system, intercept, tol)
+    sizes = Sizes(K.n, memory=options.get("memory"), options=options.get("options", OptionSet()))
+    system = _System(K, options.get("solver"), sizes, clock)
+    way = _SmoothLoss(K, likelihood, start, system, intercept, tol)
     return way.run(max_iter, clock, options.get("callback"))
 
 
 class LossLikelihood:
-    """log p(y | f) = −Σᵢ cᵢL(yᵢ, fᵢ)."""
+    """log p(y | f) = −Σᵢ cᵢL(yᵢ, fᵢ), with c = w/(2λ) > 0."""
 
     def __init__(self, loss, y, c):
         self.loss, self.y = loss, np.asarray(y, dtype=float)
@@ -122,8 +120,8 @@ class Certified(Newton):
 
     def run(self, max_iter, clock, callback=None):
         """Climb, and return the solution."""
-        told = None if callback is None else lambda way: callback(way.iterations, way.violated)
-        self.climb(max_iter, clock, told)
+        report = None if callback is None else lambda way: callback(way.iterations, way.violated)
+        self.climb(max_iter, clock, report)
         if self.violated <= self.tol:
             self.status = "converged"
         return self.solution()
@@ -154,7 +152,7 @@ class _SmoothLoss(Certified):
     def __init__(self, K, likelihood, start, system, intercept, tol):
         self.intercept, self.system, self.info, self.exact = intercept, system, system.info, system.exact
         self.floor = 1.0 if start is None else 0.0  # of the curvature, as a part of the largest
-        self.least = ROUNDING * float(np.max(likelihood.c * np.abs(likelihood.y), initial=0.0))
+        self.least = 1e-8 * float(np.max(likelihood.c * np.abs(likelihood.y), initial=0.0))  # y fitted by a constant
         a, b = (np.zeros(K.n), 0.0) if start is None else (np.array(start[0], dtype=float), float(start[1]))
         super().__init__(K, likelihood, a, K @ a if start is not None else np.zeros(K.n), b, tol)
 
@@ -168,7 +166,7 @@ class _SmoothLoss(Certified):
 
     def _direction(self):
         self.factored += 1
-        return self.system.direction(self, self.floor if self.violated > NEAR else 0.0)
+        return self.system.direction(self, self.floor if self.violated > 0.05 else 0.0)
 
     def _verdict(self):
         verdict = super()._verdict()
@@ -190,33 +188,33 @@ class _SmoothLoss(Certified):
         return True
 
 
-def step_solver(solver, n, memory=None):
+def step_solver(solver, sizes):
     """The solver of Newton's steps: the one that is given, or of "auto" a factor where that is quick and fits."""
     if solver is None or (isinstance(solver, str) and solver == "auto"):
-        solver = "cholesky" if factors_steps(Sizes(n, memory=memory)) else "cg"
+        solver = "cholesky" if factors_steps(sizes) else "cg"
     return SOLVERS[solver]() if isinstance(solver, str) else solver
 
 
 class _System:
     """The linear system of a step: a factor of the rows that are curved, or conjugate gradients on all rows."""
 
-    def __init__(self, K, solver=None, memory=None, clock=FOREVER):
-        self.K, self.memory, self.solver = K, memory, step_solver(solver, K.n, memory).until(clock)
-        self.exact, self.tol = not self.solver.iterative, INEXACT[0]
+    def __init__(self, K, solver, sizes, clock):
+        self.K, self.sizes, self.solver = K, sizes, step_solver(solver, sizes).until(clock)
+        self.exact, self.tol = not self.solver.iterative, 0.03
         self.info = {"solver": type(self.solver).__name__.lower(), "products": 0}
         self._fast = self._shared = None
 
     def sharpen(self):
         """Solve more exactly from now on; False where that is not possible."""
         self.tol *= 0.1
-        return not self.exact and self.tol >= INEXACT[1]
+        return not self.exact and self.tol >= 1e-8
 
     def direction(self, way, floor):
         """(Δα, Δb) of Newton's step, no curvature below ``floor`` times the largest for its weight."""
         r, h, c = way.gradient - way.a, way.likelihood.curvature(way.f), way.likelihood.c
         if floor > 0.0:
             h = np.maximum(h, floor * c * float(np.max(h / c)))
-        bent = h > FLAT * h.max(initial=0.0)
+        bent = h > 1e-12 * h.max(initial=0.0)  # the others count as straight
         curved = np.flatnonzero(bent)
         dalpha = np.where(bent, 0.0, r)
         if not curved.size:
@@ -245,8 +243,8 @@ class _System:
                 self._shared = self.solver.rescaled(self.K, self._stored())
             n = self.K.n
             tol = min(self.tol, float(np.clip(0.1 * np.sqrt(violation), 1e-6, 1.0)))
-            inverse = self._shared(_spread(n, curved, s), tol)
-            found = (inverse @ _spread(n, curved, B))[curved]
+            inverse = self._shared(_scatter(n, curved, s), tol)
+            found = (inverse @ _scatter(n, curved, B))[curved]
         self.info.update({key: value for key, value in inverse.info.items() if key in REPORTED})
         self.info["products"] += inverse.info.get("iterations", 0)
         return found
@@ -255,21 +253,20 @@ class _System:
         """K in memory where it fits: float64 for a factor, float32 for the products of an inexact direction."""
         if self._fast is None:
             dtype, spare = (np.float64, 1) if self.exact else (np.float32, 0)
-            self._fast = store(self.K, dtype, self.memory, spare)
+            self._fast = store(self.K, dtype, self.sizes.memory, spare, self.sizes.options)
         return self._fast
 
 
-def store(K, dtype, memory=None, spare=0):
+def store(K, dtype, memory=None, spare=0, options=OptionSet()):
     """K as a stored matrix, when it and ``spare`` more of its size fit in memory; K itself otherwise."""
     if K.matrix is not None:
         return K
     need, room = (1 + spare) * np.dtype(dtype).itemsize * float(K.n) ** 2, _machine.within(memory).bytes
-    return (
-        K if room is not None and need > StorageOptions.stored_share * room else DenseGram.from_matrix(K.dense(dtype))
-    )
+    fits = room is None or need <= options[StorageOptions].stored_share * room
+    return DenseGram.from_matrix(K.dense(dtype)) if fits else K
 
 
-def _spread(n, index, values):
+def _scatter(n, index, values):
     """The values at their rows among n, 0 elsewhere."""
     out = np.zeros((n, *values.shape[1:]))
     out[index] = values

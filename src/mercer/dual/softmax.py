@@ -9,14 +9,12 @@ from mercer.inference.softmax import Softmax
 from mercer.solvers.coupled import Coupled
 from mercer.solvers.small import least_norm
 
-FLOOR = 1e-12  # of a probability, in the curvature: below, a step is a little shorter
 
-
-def solve(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, memory=None):
+def solve_softmax(K, Y, c, *, intercept=True, tol=1e-6, max_iter=100, time_budget=None, memory=None):
     """`NewtonSolution` of min over α, b of Σᵢ cᵢ [log Σ_d e^(f_id) − Σ_d Y_id f_id] + ½ Σ_d α_dᵀKα_d,  f = Kα + b.
 
     Y is 1 at the class of each row, else 0; α and f are of shape (n, C), b, of sum 0, of shape (C,). C + 3 arrays of
-    order n are needed. The others are those of `mercer.dual.newton.solve`.
+    order n are needed. The others are those of `mercer.dual.newton.solve_smooth`.
     """
     n, classes = Y.shape
     refuse_beyond_memory(n, classes, memory)
@@ -47,7 +45,7 @@ class _AllClasses(Certified):
     def _direction(self):
         """Δα = R (r/D − Δb) for r = ∇log p − α = W (r/D), whose classes sum to 0: no digits cancel, whatever K is."""
         self.factored += 1
-        D = self.likelihood.weight[:, None] * np.maximum(self.likelihood.prob(self.f), FLOOR)
+        D = self.likelihood.weight[:, None] * np.maximum(self.likelihood.prob(self.f), 1e-12)
         R = Coupled(self.K, D, jitter="auto")
         self.info["jitter"] = max(self.info["jitter"], R.info["jitter"])
         x = (self.gradient - self.a) / D

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mercer.estimators._fitting import FitReport
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
 from mercer.estimators.basis import BasisRegression
 from mercer.estimators.interpolation import KernelInterpolator
 from mercer.estimators.ridge import KernelRidge

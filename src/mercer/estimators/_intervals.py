@@ -1,23 +1,29 @@
 """What a ridge model gives besides the prediction: intervals, influence of the rows, calibration."""
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
+from mercer._policies import Options, OptionSet
 from mercer.approximate.fitted import Fitted, by_target
-from mercer.estimators._base import Approximated, KernelRegressor
-from mercer.estimators._protocol import LARGEST
-from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_method, held_residuals, over_partitions
+from mercer.estimators._fitting import Approximated, FitReport
+from mercer.estimators._protocol import LARGEST, over_partitions
+from mercer.estimators._regressor import KernelRegressor
+from mercer.estimators.validation import check_weight, check_y
 from mercer.exceptions import NeedsAllRows
 from mercer.selection.judging import RowsLeftOut
 
-LIKE = 10  # a tenth of the rows left out says how far a new one of like deviation may lie
-FEW_LIKE = 20  # of them beyond the ends of an interval, at least
 METHODS = {"conformal": uncertainty.conformal, "jackknife+": uncertainty.jackknife_plus, "cv+": uncertainty.cv_plus}
+
+
+@dataclass(frozen=True)
+class IntervalOptions(Options):
+    """Which rows that were left out say how far a new one of like deviation may lie, in an approximation."""
+
+    share: float = 0.1  # of these rows, those whose deviations are nearest
+    least_beyond: int = 20  # of them beyond the ends of an interval, at least
 
 
 class LinearEstimator(Approximated, KernelRegressor):
@@ -27,6 +33,7 @@ class LinearEstimator(Approximated, KernelRegressor):
     state_extras = {**KernelRegressor.state_extras, "fitted": "_fitted"}
     state_version = 2  # the first kept the parts of a fit one by one
     interval_method = "conformal"
+    trends = ("constant", "linear", "a basis")
     lam: float
     merge: bool
     memory: float | None
@@ -38,7 +45,7 @@ class LinearEstimator(Approximated, KernelRegressor):
 
     def _asked(self):
         """What was fitted."""
-        check_is_fitted(self)
+        self._check_fitted()
         return self._fitted
 
     def _restore(self, state):
@@ -58,10 +65,6 @@ class LinearEstimator(Approximated, KernelRegressor):
 
         return older_fit(state)
 
-    def _publish(self, fitted):
-        super()._publish(fitted)
-        self._slopes = fitted.slopes
-
     def _become(self, fitted):
         """Take over a fit to other rows, all or nothing."""
         changed = copy.copy(self)
@@ -70,6 +73,15 @@ class LinearEstimator(Approximated, KernelRegressor):
         changed._publish(fitted)
         changed.fit_report_ = FitReport(said)
         return self._take_over(changed)
+
+    def _check_more_rows(self, X, y, sample_weight):
+        """(X, y, weights) of rows that join or leave the fit: y and weights of shapes (k, t) and (k,)."""
+        X, y, t = self._new_rows(X), np.atleast_1d(check_y(y)), self._fitted.targets
+        y = y.reshape(len(y), -1)
+        if len(X) != len(y) or y.shape[1] != t:
+            raise ValueError(f"X has {len(X)} rows and y has shape {y.shape}; the fit has {t} targets.")
+        weight = check_weight(sample_weight, len(y))
+        return X, y, np.ones(len(y)) if weight is None else weight
 
     @property
     def row_weight_(self):
@@ -197,7 +209,7 @@ class LinearEstimator(Approximated, KernelRegressor):
         """
         held = self._asked().holds_rows_out and method == "split" and calibration is None
         if not held:
-            check_method(method, (*METHODS, "left-out", "split"), calibration)
+            self._check_interval_method(method, (*METHODS, "left-out", "split"), calibration)
         if method == "left-out" and sample_weight is not None and not normalise:
             raise ValueError('sample_weight changes intervals of method="left-out" with normalise=True only.')
         if method == "left-out" and not normalise:
@@ -218,7 +230,9 @@ class LinearEstimator(Approximated, KernelRegressor):
         f, options = self.predict(X), {"scale": scale, "new_scale": new}
         if method == "conformal" and normalise and 0 < coverage < 1:
             count = len(residuals)  # of the rows left out, those that are told as well as the new one
-            options["near"] = int(min(count, max(count // LIKE, FEW_LIKE / (1.0 - coverage))))
+            nearest = OptionSet(self.options)[IntervalOptions]
+            least = nearest.least_beyond / (1.0 - coverage)
+            options["near"] = int(min(count, max(nearest.share * count, least)))
         return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **options))
 
     def _scores(self, X, method, normalise, weight, calibration):
@@ -227,7 +241,7 @@ class LinearEstimator(Approximated, KernelRegressor):
         if method == "split" and calibration is None:
             return fitted.held_scores(X, normalise, weight)
         if method == "split":
-            residuals = held_residuals(self, calibration)
+            residuals = self._residuals_of(calibration)
             residuals = residuals.reshape(len(residuals), -1)
             if not normalise:
                 return residuals, 1.0, 1.0

@@ -4,13 +4,13 @@ from abc import abstractmethod
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import uncertainty
 from mercer._cached import cached_property
 from mercer.approximate.lam_path import left_out_decision, refuse_left_out
-from mercer.estimators._base import Approximated, KernelRegressor
-from mercer.estimators.validation import check_method, over_partitions, predicts_numbers
+from mercer.estimators._fitting import Approximated
+from mercer.estimators._protocol import over_partitions, predicts_numbers
+from mercer.estimators._regressor import KernelRegressor
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
 from mercer.selection.judging import RowsLeftOut, refitted
@@ -64,7 +64,7 @@ class FittedMachine(Approximated, KernelRegressor):
     @cached_property
     def loo_decision_(self):
         """f₋ᵢ(xᵢ) of each row, of shape (n,) or (n, t), approximately: only the support vectors change anything."""
-        check_is_fitted(self)
+        self._check_fitted()
         Y = self._columns_of(self.row_target_)
         at, out = self.support_, self.row_decision_.copy()
         columns = self._columns(self.loss_, Y[at], self.row_weight_[at])
@@ -142,10 +142,10 @@ class FittedMachine(Approximated, KernelRegressor):
         >>> KernelMachine(loss=Quantile([0.1, 0.9]), lam=0.1).fit(X, y).predict_interval(X[:3]).shape
         (3, 2)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self.quantile_levels_ is None:
             return super().predict_interval(X, coverage, method=method, calibration=calibration)
-        check_method(method, ("left-out", "split"), calibration)
+        self._check_interval_method(method, ("left-out", "split"), calibration)
         if method == "split":
             residuals = np.asarray(calibration[1], dtype=float)[:, None] - self.predict(calibration[0])
         else:

@@ -4,10 +4,10 @@ from abc import abstractmethod
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators.validation import check_more_rows, check_removed, generator, over_partitions, shared_noise
+from mercer.estimators._protocol import over_partitions
+from mercer.estimators.validation import seed_of, shared_noise
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
 from mercer.uncertainty.objections import warn_of_wrong_deviations
 
@@ -48,7 +48,6 @@ class PosteriorEstimator(LinearEstimator):
         cov : ndarray of shape (m, m)
             With ``return_cov``.
         """
-        check_is_fitted(self)
         if return_std and return_cov:
             raise ValueError("ask for return_std or return_cov, not for both: the std is in the diagonal of the cov.")
         X = self._new_rows(X)
@@ -80,7 +79,6 @@ class PosteriorEstimator(LinearEstimator):
         >>> far.latent_std.round(6), far.noisy_std.round(6)
         (array([1.]), array([1.090871]))
         """
-        check_is_fitted(self)
         return self._moments(self._new_rows(X), cov)
 
     def _moments(self, X, cov):
@@ -187,7 +185,7 @@ class PosteriorEstimator(LinearEstimator):
         >>> GaussianProcessRegressor(Gaussian()).sample(np.linspace(0, 1, 50)[:, None], 3, random_state=0).shape
         (50, 3)
         """
-        rng = generator(random_state)
+        rng = make_generator(random_state)
         if self._fitted is None:
             kernel, X, noise = self._prior_model(X)
             C = np.asarray(kernel(X), dtype=float)
@@ -286,8 +284,7 @@ class PosteriorEstimator(LinearEstimator):
         fitted = self._asked()
         if noise is not None and np.ndim(self.noise_) == 0:
             raise ValueError("noise of new rows goes with a fit that had an array of noise variances.")
-        X = self._new_rows(X)
-        y, weight = check_more_rows(X, y, sample_weight, fitted.targets)
+        X, y, weight = self._check_more_rows(X, y, sample_weight)
         if noise is not None:
             shared, relative = shared_noise(np.broadcast_to(noise, len(y)), len(y), "noise")
             weight = weight * (self.lam_ / shared) * relative
@@ -322,11 +319,10 @@ class PosteriorEstimator(LinearEstimator):
         if fitted.rows is None:
             if y is None:
                 raise ValueError("a fit on landmarks keeps no rows: forget(X, y) takes those away that are given.")
-            X = self._new_rows(index)
-            return self._become(fitted.reduced(X, *check_more_rows(X, y, sample_weight, fitted.targets)))
+            return self._become(fitted.reduced(*self._check_more_rows(index, y, sample_weight)))
         if y is not None:
             raise ValueError("forget(X, y) is for landmarks; this fit keeps its rows: give their index.")
-        gone = check_removed(index, fitted.rows.given)
+        gone = mask_of(index, fitted.rows.given)
         if gone[fitted.rows.used].all():
             raise ValueError("forget would leave no row.")
         return self._become(fitted.without(gone))
@@ -335,3 +331,26 @@ class PosteriorEstimator(LinearEstimator):
     def loo_std_(self):
         """√(variance of yᵢ given the other rows), noise included: what loo_residuals_ should be in size."""
         return np.sqrt(self._asked().left_out().variance)
+
+
+def mask_of(index, n):
+    """A mask of the rows that leave, from a row, several, or a mask of the n rows given."""
+    index = np.atleast_1d(np.asarray(index))
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise ValueError(f"a mask must have one entry for each of the {n} rows, got shape {index.shape}.")
+        index = np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+        raise ValueError(f"index must be whole numbers, or a mask of the {n} rows.")
+    if index.size and not ((index >= -n) & (index < n)).all():
+        raise IndexError(f"index must be between {-n} and {n - 1}, got {index.min()} to {index.max()}.")
+    gone = np.zeros(n, dtype=bool)
+    gone[index.astype(int)] = True
+    return gone
+
+
+def make_generator(random_state):
+    """A numpy Generator from a seed, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = seed_of(random_state)
+    return np.random.default_rng(random_state)

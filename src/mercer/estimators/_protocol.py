@@ -1,36 +1,50 @@
-"""The protocol: what reports, files, tables and the command line may ask of any estimator, each default written once.
+"""The protocol: what reports, files, tables and the command line may ask of any estimator, with a default for each."""
 
-``fit`` works on a copy and takes over its attributes at the end: one that fails or is interrupted changes nothing.
-"""
-
-import copy
+import functools
 from abc import abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from mercer import _native, uncertainty
+from mercer import uncertainty
 from mercer._cached import Computed, Default, cached_property
-from mercer._clock import FOREVER, Clock
-from mercer._parameters import Parametrised, call_repr, parameter_names, signature_of
-from mercer._state import Stateful
-from mercer.approximate.base import UNASKED
-from mercer.estimators._report import FitReport
-from mercer.estimators.validation import check_method, check_X, held_residuals, over_partitions, predicts_numbers
+from mercer.estimators._fitting import AtomicFit
 from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refitted
-from mercer.selection.result import begin, end
 from mercer.solvers.fitted import norms
-from mercer.solvers.plan_class import PlanOptions
+from mercer.sources.cluster import is_dask
 
 LARGEST = 1e150  # stands for λ = ∞, the constant model, where a number is asked for
 
 
-class KernelEstimator(Parametrised, Stateful, BaseEstimator):
+def over_partitions(method):
+    """Decorate a method of (self, X, …) that answers row by row: for a collection of Dask the answer is one, and lazy.
+
+    What travels is a plain model, as a file would keep it, once for each worker that needs it.
+    """
+
+    @functools.wraps(method)
+    def call(self, X, *args, **kwargs):
+        if isinstance(X, np.ndarray | list | tuple) or not is_dask(X):
+            return method(self, X, *args, **kwargs)
+        from mercer.sources.lazily import answer_lazily
+
+        return answer_lazily(self, method.__name__, X, args, kwargs)
+
+    return call
+
+
+def predicts_numbers(self):
+    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
+    if is_classifier(self):
+        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
+    return True
+
+
+class KernelEstimator(AtomicFit):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + h(x)ᵀb, however α is found: a model of ours, or of yours.
 
     Reports, model files, tables and the command line ask an estimator for nothing but what is here. A model of your
@@ -88,7 +102,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     """
 
     _doc_link_module = "mercer"
-    _parameter_constraints: dict = {}
     state_fields = {"fit_report_": dict}
 
     lam_ = selection_ = points_ = row_weight_ = row_lam_ = quantile_levels_ = left_out_density_ = transform_ = Default(
@@ -96,8 +109,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     )
     regularization_ = fit_report_ = Default({})
 
-    time_budget = criterion = None
-    _clock = FOREVER  # of a fit that is under way
     criteria: tuple = ()  # words that ``criterion`` may be, the best for this model first
     linear = False  # whether f is linear in y at a given kernel and λ: paths of λ and influence of rows are defined
     probabilistic = False  # whether predict(X, return_std=True, noisy=True) states the deviation of a new target
@@ -108,77 +119,23 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     interval_method = "left-out"  # the default of ``predict_interval``
     learns_lengths = True  # whether a criterion chooses the free hyper-parameters of the kernel, not only among kernels
     merges_rows: bool | str = False  # whether equal rows of X are one point; "labels": those of one class
-    remade: tuple = ()  # names of attributes that can be computed again: left out of copies and pickles
     _left_out_rows: Callable[[], RowsLeftOut]  # a method of those whose ``leaves_out`` is not None
 
-    @classmethod
-    def _get_param_names(cls):
-        """Names of the parameters, read from the signature once for each class."""
-        return list(parameter_names(cls))
-
     # ---------------------------------------------------------------------------------------- fitting
-    def _validate_params(self):
-        """As scikit-learn does it, for what is not the default: that takes a tenth of a small fit."""
-        known = signature_of(type(self)).items()
-        given = {name: getattr(self, name) for name, p in known if getattr(self, name) is not p.default}
-        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
-
-    def _fit_all_or_nothing(self, X, y, *args):
-        """Run ``_fit`` on a copy, and take over what it learnt only if it ends well."""
-        self._validate_params()
-        begin(self, X, y, steps=0 if self.chooses_by() is None else None)
-        fitted = copy.copy(self)
-        fitted._clock = clock = Clock(self.time_budget)
-        for name in [name for name in fitted.__dict__ if name.endswith("_") and not name.startswith("_")]:
-            del fitted.__dict__[name]  # what an earlier fit has learnt: not all of it may be learnt again
-        fitted.fit_report_ = FitReport()
-        fitted._fit(X, y, *args)
-        fitted._complete_report(clock)
-        self._take_over(fitted)
-        end(self, X, y)
-        return self
-
-    def _complete_report(self, clock):
-        """What every report says, around what the fit has said."""
-        said = {"estimator": type(self).__name__, **self.fit_report_}
-        if self.selection_ is not None:
-            said["selection"] = self.selection_.to_dict()
-        said["loops"] = _native.describe()
-        self.fit_report_ = FitReport(said, seconds=clock.seconds)
-        del self._clock
-
-    def chooses_by(self):
-        """``criterion``, or by what λ is chosen that is not given either; None where the fit chooses nothing."""
-        return self.criterion
-
     def __sklearn_is_fitted__(self):
         """Whether a fit has set ``kernel_``, or anything that ends with an underscore: asked before every answer."""
         return "kernel_" in vars(self) or any(name.endswith("_") and name[0] != "_" for name in vars(self))
 
-    def __getstate__(self):
-        """Return the state without what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name not in self.remade}
+    def _check_fitted(self):
+        """Raise NotFittedError before a fit."""
+        if not self.__sklearn_is_fitted__():
+            who = type(self).__name__
+            raise NotFittedError(f"This {who} instance is not fitted yet. Call 'fit' before using this estimator.")
 
     def _new_rows(self, X):
-        """New inputs, checked, as the kernel of the fit reads them."""
-        return self.kernel_.validate(check_X(self, X, reset=False, kernel=self.kernel_))
-
-    def _search_clock(self):
-        """The clock of a search: what the last fit, as the plan predicts it, leaves of the time."""
-        if self._clock.limited:
-            return self._clock.part(keep=PlanOptions.caution * self.plan_.last)
-        return Clock(UNASKED) if self.criterion is None else self._clock
-
-    def _take_over(self, fitted):
-        """Become the other, and nothing else."""
-        self.__dict__.update(fitted.__dict__)
-        for name in set(self.__dict__) - set(fitted.__dict__):  # e.g. feature names of an earlier fit
-            del self.__dict__[name]
-        return self
-
-    @abstractmethod
-    def _fit(self, X, y):
-        """Learn, and set every fitted attribute on self, which is a copy."""
+        """New inputs, checked, as the kernel of the fit reads them; NotFittedError before a fit."""
+        self._check_fitted()
+        return self.kernel_.validate(self._check_X(X, reset=False, kernel=self.kernel_))
 
     @abstractmethod
     def plan(self, n, d=None, *, targets=1, rows=None):
@@ -199,10 +156,6 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         -------
         Plan
         """
-
-    def __repr__(self):
-        """Return the call that makes this estimator, with the parameters that are not the default."""
-        return call_repr(self)
 
     # ---------------------------------------------------------------------------------------- after a fit
     @property
@@ -233,7 +186,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         >>> again.lam_ == model.lam_, again.criterion
         (True, None)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         known = self.get_params(deep=False)
         fixed = {"kernel": self.kernel_, "criterion": None} | self._learnt(slice(None) if rows is None else rows)
         return clone(self).set_params(**{name: value for name, value in fixed.items() if name in known})
@@ -267,7 +220,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         >>> model.fit([[0.0], [9.0]], [1.0, 2.0]).left_out().predicted.round(6)  # far apart: 0 without it
         array([0., 0.])
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if X is None and self.leaves_out is not None:
             return self._left_out_rows()
         if X is None:
@@ -286,7 +239,7 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
     @cached_property
     def rkhs_norm_(self):
         """‖f‖ = √(αᵀKα), the trend aside: a number, or one for each target or class."""
-        check_is_fitted(self)
+        self._check_fitted()
         coef = self.dual_coef_.reshape(len(self.points_), -1)
         norm = norms(TiledGram(self.kernel_, self.points_), coef)
         return float(norm[0]) if self.dual_coef_.ndim == 1 else norm
@@ -334,13 +287,28 @@ class KernelEstimator(Parametrised, Stateful, BaseEstimator):
         >>> SVR(Gaussian(0.3), C=10.0, epsilon=0.1).fit(X, y).predict_interval([[0.25], [0.75]]).shape
         (2, 2)
         """
-        check_is_fitted(self)
-        check_method(method, ("left-out", "split"), calibration)
+        self._check_fitted()
+        self._check_interval_method(method, ("left-out", "split"), calibration)
         f = self.predict(X)
-        residuals = self.loo_residuals_ if method == "left-out" else held_residuals(self, calibration)
+        residuals = self.loo_residuals_ if method == "left-out" else self._residuals_of(calibration)
         residuals = residuals.reshape(len(residuals), -1)
         ends = uncertainty.split(residuals[np.isfinite(residuals).all(axis=1)], f.reshape(len(f), -1), coverage)
         return ends[..., 0] if f.ndim == 1 else ends
+
+    def _check_interval_method(self, method, methods, calibration):
+        """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
+        if method not in methods:
+            raise ValueError(f"Invalid method={method!r}; expected one of {list(methods)}.")
+        if (method == "split") != (calibration is not None):
+            raise ValueError('calibration=(X, y), of rows not used in the fit, goes with method="split" and no other.')
+
+    def _residuals_of(self, calibration):
+        """y − f(X) of the rows (X, y) set aside."""
+        X, y = calibration
+        f, y = self.predict(X), np.asarray(y, dtype=float)
+        if y.shape != f.shape or not np.isfinite(y).all():
+            raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
+        return y - f
 
     def _normals(self, X):
         """(means, deviations, weights) of the normals that a new y is a mixture of: one, unless a mixture says more."""

@@ -1,17 +1,19 @@
 """Many C and ε of an SVR with one K: each fit starts from its neighbour's α."""
 
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer._clock import Clock
+from mercer._policies import OptionSet
+from mercer.dual import WorkingSetOptions
 from mercer.dual.working_set import hold
-from mercer.estimators.svm_fit import fit_target, warm
+from mercer.estimators.svm_fit import EpsilonDual
 from mercer.estimators.validation import check_weight
 from mercer.gram import TiledGram, apply, take
 from mercer.kernels import as_kernel
-
-TOGETHER = 64  # fits whose products with K are computed in one pass
 
 
 class SVRPath(NamedTuple):
@@ -56,16 +58,22 @@ class SVRPath(NamedTuple):
         return f.T.reshape(*self.intercept.shape, -1) + self.intercept[..., None]
 
 
-def _certain(fit, K, fits, settings):
-    """The fits with certificates in float64; one that proves not to be a solution is continued."""
+def _certify(fit, K, fits, settings, together=64):
+    """The fits with certificates in float64, so many in one pass over K; what proves to be no solution is continued."""
     out = []
-    for i in range(0, len(fits), TOGETHER):
-        products = K.exact_product(np.stack([one.alpha for one in fits[i : i + TOGETHER]], axis=1))
-        for one, product, setting in zip(fits[i : i + TOGETHER], products.T, settings[i : i + TOGETHER], strict=True):
-            again = fit(*setting, start=one.alpha, product=product)
+    for i in range(0, len(fits), together):
+        products = K.exact_product(np.stack([one.alpha for one in fits[i : i + together]], axis=1))
+        for one, product, setting in zip(fits[i : i + together], products.T, settings[i : i + together], strict=True):
+            again = fit(*setting, start=(one.alpha, product))
             steps = one.solution.iterations + again.solution.iterations
             out.append(again._replace(solution=again.solution._replace(iterations=steps)))
     return out
+
+
+def _warm_start(found, box, old_box):
+    """α of a neighbouring problem as a start: bounded rows go to their new bound, the others stay."""
+    at_bound = np.abs(found.alpha) >= old_box * (1.0 - 1e-12)
+    return np.where(at_bound, np.sign(found.alpha) * box, found.alpha)
 
 
 def svr_path(
@@ -118,19 +126,18 @@ def svr_path(
     # One pass over K in float64 makes all fits certain where it costs more than to read what is stored.
     later = K.matrix is not None and K.matrix.dtype == np.float32
 
-    def fit(C, epsilon, **options):
-        return fit_target(K, y, weight, C, epsilon, None, intercept, clock=clock, tol=tol, memory=memory, **options)
-
+    exact = EpsilonDual(K, weight, intercept, tol=tol, memory=memory)
+    dual = replace(exact, options=OptionSet(WorkingSetOptions(exact=not later)))
     fits, row_start = [], None
     for i, C in enumerate(Cs):
-        start = None if row_start is None else warm(row_start, C * weight, Cs[i - 1] * weight)
+        start = None if row_start is None else _warm_start(row_start, C * weight, Cs[i - 1] * weight)
         for j, epsilon in enumerate(epsilons):
-            one = fit(C, epsilon, start=start, exact=not later)
+            one = dual.fit(y, C, epsilon, start=start, clock=clock)
             fits.append(one)
             start = one.alpha
             row_start = one if j == 0 else row_start
     if later:
-        fits = _certain(fit, K, fits, [(C, epsilon) for C in Cs for epsilon in epsilons])
+        fits = _certify(partial(exact.fit, y, clock=clock), K, fits, [(C, epsilon) for C in Cs for epsilon in epsilons])
     shape = (Cs.size, epsilons.size)
 
     def table(values):

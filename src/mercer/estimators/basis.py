@@ -1,26 +1,23 @@
 """BasisRegression: least squares on an explicit basis, in the primal."""
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.approximate.fitted import conventions
-from mercer.estimators._base import as_rule, chosen, constraints, named_trend
+from mercer.estimators._parameters import NOT_NEGATIVE, KernelParameters, constraints
 from mercer.estimators._protocol import LARGEST, KernelEstimator
-from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.estimators.validation import check_weight
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.gram.trend import make_trend
 from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers import Sizes, choose_solver
+from mercer.selection.search import SearchSpace
+from mercer.solvers import choose_solver
 from mercer.solvers.least_squares import predicted, weighted_fit
 from mercer.solvers.plan import plan_features
 
 
-class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class BasisRegression(KernelParameters, MultiOutputMixin, RegressorMixin, KernelEstimator):
     """θ = (ΦᵀWΦ + λI)⁻¹ΦᵀWy by QR of Φ;  f(x) = φ(x)ᵀθ.
 
     λ = 0 is ordinary least squares, the best linear unbiased estimator (Gauss–Markov), with its covariance
@@ -47,6 +44,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         longer is refused.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the rows and starts a search looks at first.
+    options : list of Options, default=()
+        Numbers that steer a search or a solver, where the defaults will not do: ``[SearchOptions(...)]``; see
+        `mercer.options`.
 
     Attributes
     ----------
@@ -90,10 +90,10 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def __init__(
         self, basis=None, lam=0.0, *, criterion=None, optimize="all", trend=None, memory=None, time_budget=None,
-        random_state=0,
+        random_state=0, options=(),
     ): ...  # fmt: skip
 
-    _parameter_constraints = constraints(__init__, lam=[Interval(Real, 0, None, closed="left")])
+    _parameter_constraints = constraints(__init__, lam=[NOT_NEGATIVE])
 
     def fit(self, X, y, sample_weight=None):
         """Minimise Σᵢ wᵢ (yᵢ − φ(xᵢ)ᵀθ)² + λ‖θ‖².
@@ -112,9 +112,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _fit(self, X, y, sample_weight):
         bases = self._bases()
-        X, y = check_X_y(self, X, y, bases[0])
+        X, y = self._check_X_y(X, y, bases[0])
         flat, y = y.ndim == 1, y.reshape(len(y), -1)
-        w, rule = check_weight(sample_weight, len(y)), as_rule(self, y)
+        w, rule = check_weight(sample_weight, len(y)), self._as_criterion(y)
         w = np.ones(len(y)) if w is None else w
         self.basis_, lam = (bases[0], float(self.lam)) if rule is None else self._select(bases, X, y, w, rule)
         self.plan_ = self._plan(len(y), X[:1])
@@ -161,10 +161,12 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """(basis, λ) as the criterion chooses them, by the kernel φ(x)ᵀφ(z)."""
         for basis in bases:
             X = basis.validate(X)
-        rows = Rows(X, y, w, make_trend(named_trend(self), X), True, safe_unit(y))
-        solver, self.plan_ = choose_solver("auto", Sizes(rows.n, rows.d, memory=self.memory), inverse=True)
+        rows = Rows(X, y, w, make_trend(self._given_trend(), X), True, safe_unit(y))
+        solver, self.plan_ = choose_solver("auto", self._sizes(rows.n, rows.d, time_budget=None), inverse=True)
         several = bases if isinstance(self.basis, list | tuple) else bases[0]
-        self.selection_ = chosen(self, several, rows, rule, solver, float(self.lam) or 1.0)
+        self.selection_ = self._search(
+            SearchSpace(several, float(self.lam) or 1.0, optimize=self.optimize), rows, rule, solver
+        )
         return self.selection_.kernel, min(self.selection_.lam, LARGEST)
 
     def _learnt(self, rows):
@@ -173,19 +175,19 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def plan(self, n, d=None, *, targets=1, rows=None):
         """What a fit of n rows will do; the features are counted on one row of ones."""
         if d is None:
-            return plan_features(Sizes(n, binding=False), 1 + self._constants)
+            return plan_features(self._sizes(n, binding=False), 1 + self._constants)
         return self._plan(n, np.ones((1, d)), self._bases()[0], binding=False)
 
     def _plan(self, n, one, basis=None, binding=True):
         """The plan for n rows like the one that is given: its features are counted."""
         basis = self.basis_ if basis is None else basis
         count = np.shape(basis.features(basis.validate(one)))[1] + self._constants
-        return plan_features(Sizes(n, None, 1, self.memory, self.time_budget, binding=binding), count)
+        return plan_features(self._sizes(n, binding=binding), count)
 
     @property
     def _constants(self):
         """How many columns of ones are added."""
-        return int(named_trend(self) is not None)
+        return int(self._given_trend() is not None)
 
     @property
     def kernel_(self):
@@ -216,8 +218,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (m,) or (m, t), or a pair of them
         """
-        check_is_fitted(self)
-        design = self._design(check_X(self, X, reset=False, kernel=self.basis_))
+        self._check_fitted()
+        design = self._design(self._check_X(X, reset=False, kernel=self.basis_))
         b = np.reshape(self.intercept_, (1, *self.coef_.shape[1:])) if self._constants else self.coef_[:0]
         theta = np.concatenate([self.coef_, b])
         if not return_std:

@@ -2,12 +2,12 @@
 
 import copy
 from dataclasses import replace
-from numbers import Integral, Real
+from functools import partial
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.base import choose
@@ -21,9 +21,9 @@ from mercer.approximate.process import (
     make_prior,
     warn_of_units,
 )
-from mercer.estimators._base import TRENDS, as_rule, automatic, common, constraints, given_kernels, named_trend, read
+from mercer.estimators._parameters import NOT_NEGATIVE, KernelParameters, constraints
 from mercer.estimators._posterior import PosteriorEstimator
-from mercer.estimators.validation import check_weight, check_X, seed_of, shared_noise
+from mercer.estimators.validation import check_weight, seed_of, shared_noise
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Matern32, as_kernel
 from mercer.selection import LOO
@@ -138,6 +138,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     """
 
     criteria = ("evidence", "loo", "gcv", "kfold")
+    criterion_words = {**KernelParameters.criterion_words, "loo": partial(LOO, "log_density")}
     has_evidence = True
     remade = ("_hyper_cov", "_likelihood", "_objections")
     __metadata_request__predict = {"return_std": True, "return_cov": True, "noisy": True}
@@ -150,7 +151,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
 
     _parameter_constraints = constraints(
         __init__,
-        noise=[Interval(Real, 0, None, closed="left"), "array-like", None],
+        noise=[NOT_NEGATIVE, "array-like", None],
         n_hyper_samples=[Interval(Integral, 0, None, closed="left")],
     )
 
@@ -176,24 +177,23 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight):
+    def _make_problem(self, X, y, sample_weight):
         read = not isinstance(X, np.ndarray) and is_source(X)
         problem = (self._source_problem if read else self._row_problem)(X, y, sample_weight)
         warn_of_units(problem.rows, problem.span)
         if self.n_hyper_samples:
             sizes = problem.n, problem.kernels[0], self.optimize
             hyper.check_sampling(self.n_hyper_samples, *sizes, is_likelihood(problem.criterion), self.memory)
-        self._fit_problem(problem)
+        return problem
 
     def _row_problem(self, X, y, sample_weight):
         """The `Problem` of arrays, or of a collection."""
-        kernels, X, y, flat = self._prepare(X, y, auto=True)
+        kernels, X, y, flat = self._check_rows(X, y)
         weight = check_weight(sample_weight, len(y))
         lam, relative = (None, None) if self.noise is None else shared_noise(self.noise, len(y), "noise")
         if relative is not None:
             weight = relative if weight is None else weight * relative
-        criterion = self._as_criterion(relative is not None, y)
-        return self._problem(criterion, kernels=tuple(kernels), lam=lam, flat=flat).on(X, y, weight)
+        return self._problem(self._as_criterion(y), kernels=tuple(kernels), lam=lam, flat=flat).on(X, y, weight)
 
     def _source_problem(self, X, y, sample_weight):
         """The `Problem` of data that are read: all is learnt from some rows before the passes."""
@@ -205,34 +205,38 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
         from mercer.approximate.landmarks_process import some_rows  # arrays do not pay for it
 
-        source, flat = read(self, X, y, sample_weight)
-        kernels = given_kernels(self, auto=True)
+        source, flat = self._open_source(X, y, sample_weight)
+        kernels = self._given_kernels()
         some = some_rows(source, seed_of(self.random_state))
         Z = some.X
         for kernel in kernels:
             Z = kernel.validate(Z)
-        problem = self._problem(self._as_criterion(False, some.y), kernels=tuple(kernels), lam=self.noise, flat=flat)
+        problem = self._problem(self._as_criterion(some.y), kernels=tuple(kernels), lam=self.noise, flat=flat)
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         return replace(problem.on(Z, some.y, some.weight), source=source, **sizes)
 
     def _problem(self, criterion, n=1, d=None, targets=1, rows=1, **given):
         """The `Problem` of so many points, columns, targets and rows."""
-        sizes, trend = {"n": n, "d": d, "t": targets, "count": rows}, named_trend(self, TRENDS)
-        default = latent_kernel if self.kernel is None or automatic(self.kernel) else None
-        options = {"trend": trend, "merge": self.merge, "prior": self.prior, "starts": self.starts, "default": default}
+        options = {"trend": self._given_trend(), "merge": self.merge, "prior": self.prior, "starts": self.starts}
         options |= {"n_hyper_samples": self.n_hyper_samples, "precisions": np.ndim(self.noise) > 0}
-        return ProcessProblem(**sizes, criterion=criterion, **common(self), **options, **given)
+        options |= {"default": None if self._has_kernel else latent_kernel, "criterion": criterion, **given}
+        return ProcessProblem(n=n, d=d, t=targets, count=rows, **options, **self._parameters_of_problem())
+
+    @property
+    def _has_kernel(self):
+        """Whether a kernel was given, or several."""
+        return not (self.kernel is None or self._automatic)
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        lam = None if self.noise is None else float(np.min(self.noise))
-        kernels = () if automatic(self.kernel) or self.kernel is None else tuple(given_kernels(self))
-        given = {"targets": targets, "rows": n if rows is None else rows, "lam": lam, "kernels": kernels}
-        return choose(self._problem(self._as_criterion(np.ndim(self.noise) > 0), n, d, **given), binding=False)[1]
+        given = {"targets": targets, "rows": n if rows is None else rows}
+        given["lam"] = None if self.noise is None else float(np.min(self.noise))
+        given["kernels"] = tuple(self._given_kernels()) if self._has_kernel else ()
+        return choose(self._problem(self._as_criterion(), n, d, **given), binding=False)[1]
 
-    def _as_criterion(self, precisions, y=None):
+    def _as_criterion(self, y=None):
         """The criterion as an object, or None; noise given row by row makes weights precisions, not copies."""
-        found = as_rule(self, y, words={"loo": lambda: LOO("log_density")})
-        return found.with_precisions() if precisions and found is not None else found
+        found = super()._as_criterion(y)
+        return found.with_precisions() if np.ndim(self.noise) and found is not None else found
 
     def _given_lam(self):
         return self.noise
@@ -244,12 +248,9 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _prior_model(self, X):
         self._validate_params()
         unfitted = copy.copy(self)  # which learns the columns: self stays as it was
-        if self.kernel is None or automatic(self.kernel):
-            X = check_X(unfitted, X, reset=True, kernel=Matern32())
-            kernel = latent_kernel(X, None)
-        else:
-            kernel = clone(as_kernel(self.kernel), safe=False)
-            X = kernel.validate(check_X(unfitted, X, reset=True, kernel=kernel))
+        kernel = clone(as_kernel(self.kernel), safe=False) if self._has_kernel else Matern32()
+        X = kernel.validate(unfitted._check_X(X, reset=True, kernel=kernel))
+        kernel = kernel if self._has_kernel else latent_kernel(X, None)
         noise = NOISE * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
         return kernel, X, noise
 
@@ -311,7 +312,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         >>> value == model.log_marginal_likelihood_value_, gradient.shape
         (True, (2,))
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         if not eval_gradient:
@@ -332,17 +333,15 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     @property
     def hyper_std_(self):
         """{name: standard error of its log}, from the Hessian of the criterion; computed at the first call."""
-        check_is_fitted(self)
         errors = np.sqrt(self.hyper_cov_.diagonal()).tolist()
         return dict(zip([*self.kernel_.names, "noise"], errors, strict=True))
 
     @property
     def hyper_cov_(self):
         """Covariance of (log θ, log σ²), whose diagonal is the square of ``hyper_std_``; nan where that is nan."""
-        check_is_fitted(self)
         if "_hyper_cov" not in self.__dict__:
             rows = self._with_values()
-            criterion = self._as_criterion(np.ndim(self.noise_) == 1, rows.row_y)
+            criterion = self._as_criterion(rows.row_y)
             size = self.kernel_.n_theta + 1
             self._hyper_cov = np.full((size, size), np.nan)
             if criterion is not None and has_curvature(criterion, self.selection_):

@@ -6,26 +6,23 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.approximate.base import choose
 from mercer.approximate.classes import ClassProblem
 from mercer.approximate.fitted import Fitted
 from mercer.approximate.kernels import latent_kernel
 from mercer.approximate.labels import number_labels
-from mercer.estimators import _base as base
-from mercer.estimators._labels import check_labels
-from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_weight, check_X, over_partitions
+from mercer.estimators._fitting import Approximated
+from mercer.estimators._parameters import constraints
+from mercer.estimators._protocol import KernelEstimator, over_partitions
+from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, TiledGram, take
 from mercer.inference.temperature import tempered
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.result import ProgressSupport, with_progress
 
-BLOCK = 1024  # new rows at once
 
-
-class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approximated):  # type: ignore[misc]
+class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """P(y = 1 | x) = ∫ σ(f) p(f | x, y₁ … yₙ) df with f ~ GP(b, k): the integral of lecture 001, done in four ways.
 
     Parameters
@@ -129,7 +126,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
     array([[0.26, 0.74]])
     """
 
-    criteria = ("evidence",)
+    criteria, own_criteria = ("evidence",), False
 
     state_fields = {**KernelEstimator.state_fields, "fitted": Fitted}
     state_extras = {"fitted": "_fitted"}
@@ -152,7 +149,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         options=(),
     ): ...  # fmt: skip
 
-    _parameter_constraints = base.constraints(
+    _parameter_constraints = constraints(
         __init__,
         inference=[StrOptions({"laplace", "ep", "mcmc", "quadrature"})],
         link=[StrOptions({"logit", "probit"})],
@@ -165,7 +162,9 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
     )
 
     def __sklearn_tags__(self):
-        return base.pairwise_tags(self, super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise, tags.input_tags.sparse = self._pairwise, False
+        return tags
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -185,10 +184,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight):
-        kernels = base.given_kernels(self, auto=True, X=X)
-        X = check_X(self, X, reset=True, kernel=kernels[0])
-        y = check_labels(self, X, y)
+    def _make_problem(self, X, y, sample_weight):
+        kernels = self._given_kernels(X)
+        X = self._check_X(X, reset=True, kernel=kernels[0])
+        y = self._check_labels(X, y)
         for kernel in kernels:
             X = kernel.validate(X)
         weight = check_weight(sample_weight, len(y))
@@ -196,7 +195,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         rows = Rows(X, number[:, None].astype(float), weight, merge="labels")
         problem = self._problem(rows.n, rows.d, len(self.classes_))
         given = {"X": X, "y": number[:, None].astype(float), "weight": weight, "rows": rows}
-        self._fit_problem(replace(problem, kernels=tuple(kernels), **given).with_kernels())
+        return replace(problem, kernels=tuple(kernels), **given).with_kernels()
 
     merges_rows = "labels"  # equal inputs of one class are one point
 
@@ -208,10 +207,10 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         """The `Problem` of so many points, columns and classes."""
         names = ("inference", "link", "multi_class", "prior", "n_samples", "temperature", "averaging", "starts")
         options = {name: getattr(self, name) for name in (*names, "max_iter", "tol", "trend")}
-        default = latent_kernel if self.kernel is None or base.automatic(self.kernel) else None
+        default = latent_kernel if self.kernel is None or self._automatic else None
         sizes = {"n": n, "d": d, "t": 1 if classes == 2 else classes, "count": n, "classes": classes}
-        criterion = base.as_rule(self, own=False)
-        return ClassProblem(**sizes, criterion=criterion, default=default, **base.common(self), **options)
+        options |= {"criterion": self._as_criterion(), "default": default}
+        return ClassProblem(**sizes, **options, **self._parameters_of_problem())
 
     def _left_out_rows(self):
         proba = tempered(self.loo_probabilities_, self.temperature_)  # as predict_proba has them
@@ -307,7 +306,7 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         -------
         float, or (float, ndarray of shape (p,))
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if not self.has_evidence:
             raise ValueError("log p(y) needs one system of all rows: approximation=None.")
         if theta is None and not eval_gradient:
@@ -320,14 +319,13 @@ class GaussianProcessClassifier(ProgressSupport, ClassifierMixin, base.Approxima
         value, W = self._fitted.model.exact(K, eval_gradient, self.memory)
         return (-value, -K.grad(W)) if eval_gradient else -value
 
-    def _blocks(self, X):
-        """Yield (rows, k(rows, points)) for blocks of the new rows."""
-        check_is_fitted(self)
+    def _blocks(self, X, size=1024):
+        """Yield (rows, k(rows, points)) for blocks of so many new rows."""
         X = self._new_rows(X)
         if not len(X):
             raise ValueError("Found array with 0 sample(s): X has no row, but a minimum of 1 is required.")
-        for i in range(0, len(X), BLOCK):
-            part = take(X, range(i, min(i + BLOCK, len(X))))
+        for i in range(0, len(X), size):
+            part = take(X, range(i, min(i + size, len(X))))
             yield part, self._fitted.posterior.cross(self.kernel_, part, self.points_)
 
     def _diagonal(self, rows):

@@ -4,24 +4,21 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel, default_kernel
-from mercer.estimators._base import KernelRegressor, as_rule, chosen, constraints
+from mercer.estimators._parameters import NOT_NEGATIVE, constraints
+from mercer.estimators._regressor import KernelRegressor
 from mercer.exceptions import InfeasibleWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.rows import Rows, power_of_two, safe_unit
 from mercer.selection.judging import RowsLeftOut
-from mercer.solvers import Sizes, choose_solver
+from mercer.selection.search import SearchSpace
+from mercer.solvers import choose_solver
 from mercer.solvers.fitted import examine_interpolant
 from mercer.solvers.pivoted import ARRAYS, pivoted_cholesky, squared_power
 from mercer.solvers.plan import plan_arrays
-
-PIVOTING = 1.2  # times n³, on one core: a factor by pivots, found one by one, and the diagonal of its inverse
-WHY = "A factor with pivoting finds the rank of K."
 
 
 class KernelInterpolator(KernelRegressor):
@@ -98,6 +95,7 @@ class KernelInterpolator(KernelRegressor):
     leaves_out = "exact"
     state_fields = {**KernelRegressor.state_fields, "triangle": "float n n"}
     criteria = ("loo", "evidence", "kfold")
+    _automatic = False  # kernel="auto" needs a λ
 
     def __init__(
         self, kernel=None, *, criterion=None, optimize="all", rank_tol=None, feasible_tol=1e-6, memory=None,
@@ -109,7 +107,7 @@ class KernelInterpolator(KernelRegressor):
         __init__,
         optimize=[StrOptions({"all", "kernel"})],
         rank_tol=[Interval(Real, 0, 1, closed="both"), None],
-        feasible_tol=[Interval(Real, 0, None, closed="left")],
+        feasible_tol=[NOT_NEGATIVE],
     )
 
     def fit(self, X, y):
@@ -127,12 +125,12 @@ class KernelInterpolator(KernelRegressor):
         return self._fit_all_or_nothing(X, y)
 
     def _fit(self, X, y):
-        kernels, X, y, flat = self._prepare(X, y)
+        kernels, X, y, flat = self._check_rows(X, y)
         if self.kernel is None:
             kernels = [default_kernel(X, None)]
         for kernel in kernels:
             check_kernel(kernel, X)
-        rule = as_rule(self, y)
+        rule = self._as_criterion(y)
         self.plan_ = self._plan(len(X))
         kernel = kernels[0] if rule is None else self._select(kernels, X, y, rule)
         factor = pivoted_cholesky(TiledGram(kernel, X), self.rank_tol, self.memory)
@@ -183,18 +181,18 @@ class KernelInterpolator(KernelRegressor):
         rows = Rows(X, y, None, None, True, safe_unit(y))
         largest = max(float(np.max(kernel.diag(X))) for kernel in kernels)
         lam = max(len(X) * np.finfo(float).eps, self.rank_tol or 0.0) * largest
-        solver, _ = choose_solver("auto", Sizes(rows.n, rows.d, memory=self.memory), inverse=True)
+        solver, _ = choose_solver("auto", self._sizes(rows.n, rows.d, time_budget=None), inverse=True)
         several = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
-        self.selection_ = chosen(self, several, rows, rule, solver, lam, "kernel")
+        self.selection_ = self._search(SearchSpace(several, lam, optimize="kernel"), rows, rule, solver)
         return self.selection_.kernel
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._plan(n, binding=False)
 
     def _plan(self, n, binding=True):
-        limits = {"memory": self.memory, "time_budget": self.time_budget, "options": OptionSet(self.options)}
-        sizes = Sizes(n, **limits, binding=binding)
-        return plan_arrays("pivoted cholesky", sizes, ARRAYS, reason=WHY, operations=PIVOTING * n**3 * sizes.cores)
+        sizes, reason = self._sizes(n, binding=binding), "A factor with pivoting finds the rank of K."
+        operations = 1.2 * n**3 * sizes.cores  # one core finds the pivots one by one, and the diagonal of the inverse
+        return plan_arrays("pivoted cholesky", sizes, ARRAYS, reason=reason, operations=operations)
 
     def _left_out_rows(self):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_)
@@ -210,7 +208,6 @@ class KernelInterpolator(KernelRegressor):
         -------
         ndarray of shape (m,)
         """
-        check_is_fitted(self)
         X = self._new_rows(X)
         out = np.empty(len(X))
         for i in range(0, len(X), 1024):

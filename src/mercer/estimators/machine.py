@@ -9,20 +9,20 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer.approximate.base import choose, is_splitter
-from mercer.approximate.labels import number_labels
+from mercer.approximate.kernels import default_kernel
+from mercer.approximate.labels import as_signs, number_labels
 from mercer.approximate.machine import MachineProblem
-from mercer.estimators import _base as base
-from mercer.estimators._auto import proposed, ridge_first
-from mercer.estimators._labels import check_labels, signs
 from mercer.estimators._machine_predict import FittedMachine, resolve
-from mercer.estimators.validation import check_weight, check_X, check_X_y
+from mercer.estimators._parameters import POSITIVE, constraints
+from mercer.estimators._preliminary import PreliminaryModel
+from mercer.estimators.validation import check_weight
 from mercer.gram import Rows
 from mercer.losses import BY_NAME, Loss
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.sources import is_source
 
 
-class KernelMachine(ProgressSupport, FittedMachine):
+class KernelMachine(ProgressSupport, PreliminaryModel, FittedMachine):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: minimises Σᵢ wᵢ L(yᵢ, f(xᵢ)) + λ‖f‖² for any convex loss L.
 
     By the representer theorem the minimum has this form whatever L is. Smooth losses are fitted by Newton's method, the
@@ -146,8 +146,9 @@ class KernelMachine(ProgressSupport, FittedMachine):
     array(['up', 'down'], dtype='<U4')
     """
 
-    criteria = ("loo", "kfold")
+    criteria, own_criteria = ("loo", "kfold"), False
     learns_lengths = False
+    _kernel_search = None  # `SearchResult` of a search for the kernel, while a fit is under way
 
     def __init__(
         self, kernel=None, loss="squared", lam=None, *, criterion=None, optimize="all", trend="constant",
@@ -156,10 +157,10 @@ class KernelMachine(ProgressSupport, FittedMachine):
         options=(),
     ): ...  # fmt: skip
 
-    _parameter_constraints = base.constraints(
+    _parameter_constraints = constraints(
         __init__,
         loss=[Loss, StrOptions(set(BY_NAME))],
-        lam=[base.POSITIVE, "array-like", None],
+        lam=[POSITIVE, "array-like", None],
         non_crossing=["boolean"],
         multi_class=[StrOptions({"one_vs_rest", "softmax"})],
     )
@@ -192,39 +193,42 @@ class KernelMachine(ProgressSupport, FittedMachine):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def chooses_by(self):
-        return base.unless_given(self, "kfold" if self.multi_class == "softmax" else "loo")
+    @property
+    def default_criterion(self):
+        """Leave-one-out for a λ that is not given, or a kernel that is searched for; folds for the softmax."""
+        if self.lam is not None and not self._automatic:
+            return None
+        return "kfold" if self.multi_class == "softmax" else "loo"
 
-    def _fit(self, X, y, sample_weight):
-        if is_source(X):
-            return self._fit_problem(self._source_problem(X, y, sample_weight))
-        problem, board = self._row_problem(X, y, sample_weight)
-        self._fit_problem(problem)
-        if board is not None and self.selection_ is not None:
-            self.selection_.candidates, self.selection_.message = board.candidates, board.message
-
-    def _row_problem(self, X, y, sample_weight):
-        """(`Problem`, `SearchResult` of a search for its kernel that came before, or None)."""
+    def _make_problem(self, X, y, sample_weight):
+        if not isinstance(X, np.ndarray) and is_source(X):
+            return self._source_problem(X, y, sample_weight)
         loss = resolve(self.loss)
-        kernels, X, y = self._inputs(loss, X, y)
+        kernels, X, y = self._check_rows_for(loss, X, y)
         weight = check_weight(sample_weight, len(y))
         Y, flat = y.reshape(len(y), -1), y.ndim == 1
         if loss.classification:
             if self.multi_class == "softmax" and not loss.softmax:
                 raise ValueError(f"multi_class='softmax' is for the logistic loss; got loss={self.loss!r}.")
-            self.classes_, Y, flat = signs(y, weight)
+            self.classes_, number = number_labels(y, weight)
+            Y, flat = as_signs(number, len(self.classes_)), len(self.classes_) == 2
         rows = Rows(X, Y, weight, merge=False)
         problem = replace(self._problem(loss, rows.n, rows.d, rows.t), kernels=tuple(kernels), rows=rows, flat=flat)
-        problem, model = replace(problem.with_kernels(), given_y=y), None
+        problem = replace(problem.with_kernels(), given_y=y)
         if problem.automatic:
-            model = proposed(self, X, self._ridge_target(loss, y), weight, loss.classification, self._clock)
-            problem = replace(problem, kernels=(model.kernel_,))
-        elif self._lengths_unasked(loss) and not problem.too_few():
-            kernel, _, sigma = ridge_first(self, X, self._ridge_target(loss, y), weight, self._clock)
+            model = self._propose(X, self._ridge_target(loss, y), weight, loss.classification)
+            problem, self._kernel_search = replace(problem, kernels=(model.kernel_,)), model.selection_
+        elif self._chooses_lengths(loss) and not problem.too_few():
+            kernel, _, sigma = self._fit_ridge(X, self._ridge_target(loss, y), weight)
             loss = loss.for_noise(sigma, rows.n) if isinstance(self.loss, str) else loss
             problem = replace(problem, kernels=(kernel,), default=None, loss=loss)
-        given = {"X": rows.X, "y": loss.check_target(rows.y), "weight": rows.weight}
-        return replace(problem, **given), model and model.selection_
+        return replace(problem, X=rows.X, y=loss.check_target(rows.y), weight=rows.weight)
+
+    def _publish(self, fitted):
+        super()._publish(fitted)
+        search, self._kernel_search = self._kernel_search, None
+        if search is not None and self.selection_ is not None:
+            self.selection_.candidates, self.selection_.message = search.candidates, search.message
 
     def _source_problem(self, X, y, sample_weight):
         """The `Problem` of data that are read; labels are found in one reading."""
@@ -232,8 +236,8 @@ class KernelMachine(ProgressSupport, FittedMachine):
         from mercer.sources.changed import Recoded, distinct
 
         loss = resolve(self.loss)
-        source, flat = base.read(self, X, y, sample_weight)
-        kernels = tuple(base.given_kernels(self, auto=True))
+        source, flat = self._open_source(X, y, sample_weight)
+        kernels = tuple(self._given_kernels())
         if loss.classification:
             if source.t != 1:
                 raise ValueError(f"labels are one column; got {source.t}.")
@@ -246,23 +250,18 @@ class KernelMachine(ProgressSupport, FittedMachine):
 
     def _problem(self, loss, n, d, columns):
         """The `Problem` of so many rows, columns of X and columns of y."""
-        auto = base.automatic(self.kernel)
-        default = base.default_kernel if self.kernel is None or auto else None
-        options = {"tol": self.tol, "max_iter": self.max_iter, "solver": self.solver, "trend": base.named_trend(self)}
-        options |= {"lam": 1.0 if self.lam is None else self.lam, "default": default, "criterion": self._rule()}
+        default = default_kernel if self.kernel is None or self._automatic else None
+        options = {"tol": self.tol, "max_iter": self.max_iter, "solver": self.solver, "trend": self._given_trend()}
+        options |= {"lam": 1.0 if self.lam is None else self.lam, "default": default}
+        options["criterion"] = self.criterion if is_splitter(self.criterion) else self._as_criterion()
         options["joint"] = self.multi_class == "softmax" and loss.classification and columns > 1
-        return MachineProblem(loss=loss, n=n, d=d, t=columns, count=n, **base.common(self), **options)
-
-    def _rule(self):
-        """What λ is chosen by: LOO, KFold, a splitter as it is, or None."""
-        criterion = self.chooses_by()
-        return criterion if is_splitter(criterion) else base.as_rule(self, own=False)
+        return MachineProblem(loss=loss, n=n, d=d, t=columns, count=n, **options, **self._parameters_of_problem())
 
     def _ridge_target(self, loss, y):
         """What another model learns instead: labels as they are, counts on the scale of their logarithm."""
         return np.log1p(loss.check_target(y)) if loss.positive_only else y
 
-    def _lengths_unasked(self, loss):
+    def _chooses_lengths(self, loss):
         """Whether ridge regression is to choose the length scales: nothing was named, and the target is numbers."""
         return self.kernel is None and self.lam is None and self.criterion is None and not loss.classification
 
@@ -279,14 +278,14 @@ class KernelMachine(ProgressSupport, FittedMachine):
         """What a fit of n points will do; ``targets`` is the number of columns: levels, targets or classes."""
         return choose(self._problem(resolve(self.loss), n, d, targets), binding=False)[1]
 
-    def _inputs(self, loss, X, y):
+    def _check_rows_for(self, loss, X, y):
         """(kernels, X, y): the kernels resolved, X as they read it, y one array of numbers or labels."""
-        kernels = base.given_kernels(self, auto=True, X=X)
+        kernels = self._given_kernels(X)
         if loss.classification:
-            X = check_X(self, X, reset=True, kernel=kernels[0])
-            y = check_labels(self, X, y)
+            X = self._check_X(X, reset=True, kernel=kernels[0])
+            y = self._check_labels(X, y)
         else:
-            X, y = check_X_y(self, X, y, kernels[0])
+            X, y = self._check_X_y(X, y, kernels[0])
             y = column_or_1d(y, warn=True) if loss.positive_only else y
         for kernel in kernels:
             X = kernel.validate(X)

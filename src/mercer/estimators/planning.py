@@ -61,11 +61,11 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None, 
     if changed:
         model = type(model)(**(model.get_params(deep=False) | changed))
     if X is not None and is_source(X):
-        source, criterion = as_source(X, y), model.chooses_by()
-        given = OptionSet(model.get_params(deep=False).get("options") or ())
+        source, criterion = as_source(X, y), model.criterion_used
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
-        return choose(Problem(**sizes, **limits, source=source, criterion=criterion, options=given))[1]
+        limits["options"] = OptionSet(model.options)
+        return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]
     rows = n
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X

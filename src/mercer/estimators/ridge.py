@@ -1,19 +1,19 @@
 """KernelRidge: the squared loss, in closed form."""
 
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
 from mercer.approximate.base import choose, named
 from mercer.approximate.exact_ridge import RidgeProblem
-from mercer.estimators import _base as base
+from mercer.approximate.kernels import default_kernel
 from mercer.estimators._intervals import LinearEstimator
-from mercer.estimators.validation import check_more_rows, check_weight, shared_noise
-from mercer.gram import Rows
+from mercer.estimators._parameters import NOT_NEGATIVE, constraints
+from mercer.estimators.validation import check_weight, shared_noise
+from mercer.gram import Rows, take
 from mercer.gram.rows import safe_unit
+from mercer.gram.trend import make_trend
 from mercer.selection import LOO
 from mercer.selection.result import ProgressSupport, with_progress
 from mercer.sources import is_source
@@ -141,9 +141,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         options=(),
     ): ...  # fmt: skip
 
-    _parameter_constraints = base.constraints(
-        __init__, lam=[Interval(Real, 0, None, closed="left"), "array-like", None]
-    )
+    _parameter_constraints = constraints(__init__, lam=[NOT_NEGATIVE, "array-like", None])
 
     @with_progress
     def fit(self, X, y, sample_weight=None):
@@ -165,42 +163,39 @@ class KernelRidge(ProgressSupport, LinearEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def chooses_by(self):
-        return base.unless_given(self, "evidence" if base.automatic(self.kernel) else LOO(together=True))
+    @property
+    def default_criterion(self):
+        """The evidence for a kernel that is searched for, else leave-one-out for a λ that is not given."""
+        return "evidence" if self._automatic else LOO(together=True) if self.lam is None else None
 
-    def _fit(self, X, y, sample_weight):
-        read = not isinstance(X, np.ndarray) and is_source(X)
-        self._fit_problem((self._source_problem if read else self._row_problem)(X, y, sample_weight))
-
-    def _row_problem(self, X, y, sample_weight):
-        """The `Problem` of arrays, or of a collection."""
-        kernels, X, y, flat = self._prepare(X, y, auto=True)
+    def _make_problem(self, X, y, sample_weight):
+        if not isinstance(X, np.ndarray) and is_source(X):
+            return self._source_problem(X, y, sample_weight)
+        kernels, X, y, flat = self._check_rows(X, y)
         lam, weight = self._combine(check_weight(sample_weight, len(y)), len(y))
-        rows = Rows(X, y, weight, self._trend(X, weight), self.merge, safe_unit(y))
-        problem = self._problem(rows.n, rows.d, rows.t, len(rows.index), base.as_rule(self, y), tuple(kernels), lam=lam)
+        trend = make_trend(self._given_trend(), X if weight is None else take(X, np.flatnonzero(weight > 0)))
+        rows = Rows(X, y, weight, trend, self.merge, safe_unit(y))
+        problem = self._problem(rows.n, rows.d, rows.t, len(rows.index), self._as_criterion(y))
         given = {"X": X, "y": y / rows.unit, "weight": weight, "rows": rows, "flat": flat}
-        return replace(problem, **given).with_kernels()
+        return replace(problem, kernels=tuple(kernels), lam=lam, **given).with_kernels()
 
     def _source_problem(self, X, y, sample_weight):
         """The `Problem` of data that are read."""
-        source, flat = base.read(self, X, y, sample_weight)
+        source, flat = self._open_source(X, y, sample_weight)
         if np.ndim(self.lam):
             raise ValueError("lam must be one number for data that are read; a noise for each row is a weight 1/noise.")
-        kernels, lam = tuple(base.given_kernels(self, auto=True)), 1.0 if self.lam is None else float(self.lam)
-        sizes = source.n, source.d, source.t, source.n
-        return replace(self._problem(*sizes, base.as_rule(self), kernels, lam=lam), source=source, flat=flat)
+        kernels, lam = tuple(self._given_kernels()), 1.0 if self.lam is None else float(self.lam)
+        problem = self._problem(source.n, source.d, source.t, source.n, self._as_criterion())
+        return replace(problem, kernels=kernels, lam=lam, source=source, flat=flat)
 
-    def _problem(self, n, d, targets, rows, rule, kernels=(), **given):
+    def _problem(self, n, d, targets, rows, criterion):
         """The `Problem` of so many points, columns, targets and rows."""
-        auto = base.automatic(self.kernel)
-        default = base.default_kernel if self.kernel is None or auto else None
-        trend = base.named_trend(self, base.TRENDS)
-        options = {"default": default, "trend": trend, "solver": self.solver, "merge": self.merge, **given}
-        sizes = {"n": n, "d": d, "t": targets, "count": rows}
-        return RidgeProblem(**sizes, criterion=rule, kernels=kernels, **base.common(self), **options)
+        options = {"criterion": criterion, "trend": self._given_trend(), "solver": self.solver, "merge": self.merge}
+        options["default"] = default_kernel if self.kernel is None or self._automatic else None
+        return RidgeProblem(n=n, d=d, t=targets, count=rows, **options, **self._parameters_of_problem())
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        problem = self._problem(n, d, targets, n if rows is None else rows, base.as_rule(self))
+        problem = self._problem(n, d, targets, n if rows is None else rows, self._as_criterion())
         return choose(problem, binding=False)[1]
 
     @available_if(_sums_change)
@@ -247,8 +242,7 @@ class KernelRidge(ProgressSupport, LinearEstimator):
 
     def _change(self, change, X, y, sample_weight):
         """Become the fit that ``change`` makes with some rows, all or nothing."""
-        y, weight = check_more_rows(X := self._new_rows(X), y, sample_weight, self._fitted.targets)
-        return self._become(change(X, y, weight))
+        return self._become(change(*self._check_more_rows(X, y, sample_weight)))
 
     def _combine(self, weight, n):
         """One λ and a weight for each row: a noise variance λᵢ for a row is the weight λ/λᵢ at a shared λ."""

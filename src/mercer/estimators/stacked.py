@@ -1,54 +1,51 @@
 """StackedKernels: the best few kernels of a search, mixed by how well they foresee rows that they have not seen."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from mercer._clock import Clock
 from mercer._machine import check_memory, within
+from mercer._policies import Options, OptionSet
 from mercer._warn import warn, warn_again
 from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
-from mercer.estimators._base import COUNT, automatic, constraints
+from mercer.estimators._parameters import COUNT, KernelParameters, constraints
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators.validation import check_weight, check_X_y, seed_of
+from mercer.estimators.validation import check_weight, seed_of
 from mercer.gram import Rows
 from mercer.gram.trend import make_trend
+from mercer.inference import stacking
 from mercer.inference.moments import Part
-from mercer.inference.stacking import (
-    Stack,
-    foreseen,
-    given_weights,
-    left_out_moments,
-    log_density_of,
-    moments_of,
-    quantiles_of,
-    scale_weights,
-    scaled,
-    usable,
-)
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.kernels.words import describe_together
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
 from mercer.selection.search import Record
-from mercer.solvers import Sizes, choose_solver
+from mercer.solvers import choose_solver
 from mercer.solvers.plan_class import PlanOptions
 
-LEAST_WEIGHT = 0.01  # below which a kernel is left out
-TRIED = ((600, 24), (2000, 8))  # up to so many points so many kernels are weighed
-FEW_TRIED = 2
 LAST = 3  # times as long as a factor: conditioning on the rows, with what is left out
-MOST_BYTES = 2e9  # of all factors
 
 
-class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
+@dataclass(frozen=True)
+class StackingOptions(Options):
+    """How many kernels are weighed and kept."""
+
+    least_weight: float = 0.01  # below which a kernel is left out
+    tried: tuple = ((600, 24), (2000, 8), (float("inf"), 2))  # (up to so many points, so many kernels are weighed)
+    most_bytes: float = 2e9  # of the factors of all kernels that are kept
+
+    def usual(self, n):
+        """How many kernels are weighed for n points where nothing is short."""
+        return next(count for most, count in self.tried if n <= most)
+
+
+class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEstimator):
     """p(y | x) = Σₖₛ wₖₛ N(y; mₖ(x), s² (vₖ(x) + λₖ)): processes with different kernels, weighed by left-out densities.
 
     `mercer.selection.search_kernels` proposes the kernels; the weights maximise the mean log density of each row under
@@ -74,6 +71,8 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         Seconds the search may take; None is 30.
     random_state : int, RandomState or None, default=0
         Seed of the rows that the search looks at first.
+    options : list of Options, default=()
+        Numbers that steer the search and the weights, where the defaults will not do; see `mercer.options`.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         "lam_": "number",
         "weights_": "float k",
         "scale_weights_": "float k s",
-        "stack": Stack,
+        "stack": stacking.Stack,
         "n_features_in_": ("size d", None),
     }
     state_extras = {"stack": "_stack", "left": "_left"}
@@ -126,11 +125,11 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     decomposes = merges_rows = True
     leaves_out = "exact"
     interval_method = "mixture"
-    _stack: Stack
+    _stack: stacking.Stack
 
     def __init__(
         self, kernel="auto", lam=None, *, weights=None, n_models=6, criterion="evidence", memory=None, time_budget=None,
-        random_state=0,
+        random_state=0, options=(),
     ): ...  # fmt: skip
 
     _parameter_constraints = constraints(
@@ -158,52 +157,61 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         """
         return self._fit_all_or_nothing(X, y, sample_weight)
 
-    def chooses_by(self):
-        return self.criterion if automatic(self.kernel) else None
+    @property
+    def criterion_used(self):
+        """``criterion``; None for kernels that are given."""
+        return self.criterion if self._automatic else None
 
     def _fit(self, X, y, sample_weight):
-        first = stand_in(X) if automatic(self.kernel) or not len(self.kernel) else as_kernel(self.kernel[0])
-        X, y = check_X_y(self, X, y, first)
+        first = stand_in(X) if self._automatic or not len(self.kernel) else as_kernel(self.kernel[0])
+        X, y = self._check_X_y(X, y, first)
         X = first.validate(X)
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"StackedKernels has one target, got {y.shape[1]}; fit one for each.")
         rows = Rows(X, y.reshape(-1, 1), check_weight(sample_weight, len(y)), make_trend("constant", X))
         solver, self.plan_, tried = self._choose(rows.n, rows.d, binding=True)
-        kernels, lams, words = self._search(rows, solver, tried) if automatic(self.kernel) else self._given(rows)
-        parts, words, told = usable(kernels, lams, words, rows, solver)
-        means, stds = left_out_moments(parts, rows)
+        kernels, lams, words = self._search_kernels(rows, solver, tried) if self._automatic else self._given(rows)
+        parts, words, told = stacking.usable(kernels, lams, words, rows, solver)
+        means, stds = stacking.left_out_moments(parts, rows)
         self.scale_weights_, kept = self._weigh(means, stds, rows)
         warn_again(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
         self.weights_, self.kernel_, self.lam_ = self.scale_weights_.sum(axis=1), self.kernels_[0], self.lams_[0]
-        self._stack = Stack(parts, self.scale_weights_)
-        self._publish(rows, scaled(means[kept], stds[kept], self.scale_weights_))
+        self._stack = stacking.Stack(parts, self.scale_weights_)
+        self._publish(rows, stacking.scaled(means[kept], stds[kept], self.scale_weights_))
 
     def plan(self, n, d=None, *, targets=1, rows=None):
         return self._choose(n, d, binding=False)[1]
 
     def _choose(self, n, d, binding):
         """(solver, plan, kernels that are weighed): a factor of each, and one more array for what is left out."""
-        sizes = Sizes(n, d, memory=self.memory, time_budget=self.time_budget, binding=binding)
-        search = n if automatic(self.kernel) else None
-        solver, plan = choose_solver("cholesky", sizes, inverse=True, search=search)
-        factors = self._tried(n, plan.last) if automatic(self.kernel) else len(self.kernel)
+        search = n if self._automatic else None
+        solver, plan = choose_solver("cholesky", self._sizes(n, d, binding=binding), inverse=True, search=search)
+        factors = self._tried(n, plan.last) if self._automatic else len(self.kernel)
         work = {kind: LAST * factors * count for kind, count in plan.work.items()}
         need = max(plan.memory_bytes, (factors + 1) * 8.0 * n**2)
         if binding:
             check_memory(need, f"factors of {factors} kernels for n = {n}", self.memory, "fewer kernels or rows")
         reasons = plan.reasons
-        if automatic(self.kernel) and factors < _usual(n):
-            reasons = (*reasons, f"{factors} kernels are weighed, not {_usual(n)}: memory or time is short of more.")
+        if self._automatic and factors < self._stacking.usual(n):
+            reasons = (
+                *reasons,
+                f"{factors} kernels are weighed, not {self._stacking.usual(n)}: memory or time is short of more.",
+            )
         return solver, replace(plan, memory_bytes=need, work=work, reasons=reasons), factors
+
+    @property
+    def _stacking(self):
+        return OptionSet(self.options)[StackingOptions]
 
     def _tried(self, n, last):
         """How many kernels are weighed: as many as memory and time allow, a factor taking ``last`` seconds."""
-        tried = _usual(n)
+        tried = self._stacking.usual(n)
+        caution = OptionSet(self.options)[PlanOptions].caution
         room = within(self.memory, (tried + 1) * 8.0 * n**2).bytes
         tried = min(tried, (np.inf if room is None else room) / (8.0 * n**2) - 1.0)
-        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * PlanOptions.caution * last))
+        tried = min(tried, (self.time_budget or np.inf) / (2.0 * LAST * caution * last))
         return int(max(tried, 1.0))
 
     def _given(self, rows):
@@ -215,13 +223,13 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
             check_kernel(kernel, rows.X)
         return kernels, [float(lam) for lam in self.lam], [repr(kernel) for kernel in kernels]
 
-    def _search(self, rows, solver, tried):
+    def _search_kernels(self, rows, solver, tried):
         """Kernels, λ and words as a search proposes them; a constant target needs none."""
         if self.criterion is None:
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._search_clock() if self._clock.limited else Clock(SECONDS)
+        clock = self._search_clock(SECONDS)
         names = vars(self).get("feature_names_in_")
         options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
         options["names"] = None if names is None else list(names)
@@ -242,23 +250,23 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
     def _weigh(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
-            weights = given_weights(self.weights, len(means))
+            weights = stacking.given_weights(self.weights, len(means))
             return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], order
         if len(rows.row_y) < LEAST_ROWS:
-            return given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
+            return stacking.given_weights(np.ones(len(means)), len(means)), np.arange(len(means))
         y, counts = rows.row_y[:, 0], rows.row_weight
-        most = int(max(1, min(self.n_models, MOST_BYTES // (8 * rows.n**2 + 1))))
-        weights = scale_weights(y, means, stds, counts).sum(axis=1)
+        most = int(max(1, min(self.n_models, self._stacking.most_bytes // (8 * rows.n**2 + 1))))
+        weights = stacking.scale_weights(y, means, stds, counts).sum(axis=1)
         kept = np.argsort(-weights, kind="stable")[:most]
-        kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
-        weights = scale_weights(y, means[kept], stds[kept], counts)
+        kept = kept[weights[kept] >= min(self._stacking.least_weight, weights.max())]
+        weights = stacking.scale_weights(y, means[kept], stds[kept], counts)
         return weights[order := np.argsort(-weights.sum(axis=1), kind="stable")], kept[order]
 
     def _publish(self, rows, mixture):
         """Set what is known after the fit; ``mixture`` is what is said of each row without it."""
-        density = log_density_of(rows.row_y[:, 0], *mixture)
+        density = stacking.log_density_of(rows.row_y[:, 0], *mixture)
         self.left_out_density_ = float(np.average(density, weights=rows.row_weight))
-        self._left = [rows.to_rows(one) for one in foreseen(rows.row_y[:, 0], *mixture)]
+        self._left = [rows.to_rows(one) for one in stacking.foreseen(rows.row_y[:, 0], *mixture)]
         self.row_weight_, self.row_target_ = rows.to_rows(rows.row_weight, 0.0), rows.to_rows(rows.row_y[:, 0])
         self.point_index_, self.points_count_ = rows.point_index(), rows.n
         self.regularization_ = conventions(self.lam_, rows.total)
@@ -276,10 +284,6 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         return RowsLeftOut(mean, std=std, rank=rank, ends=None if low is None else np.column_stack([low, high]))
 
     # ---------------------------------------------------------------------- at new inputs
-    def _new_rows(self, X):
-        check_is_fitted(self)
-        return super()._new_rows(X)
-
     def predict(self, X, return_std=False, return_cov=False, noisy=False):
         """Σₖ wₖ mₖ(x), and on request the standard deviation or the covariance of the mixture.
 
@@ -302,7 +306,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X = self._new_rows(X)
         if return_cov:
             return self._stack.covariance(X, noisy)
-        return moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
+        return stacking.moments_of(*self._stack.normals(X, noisy)) if return_std else self._stack.mean(X)
 
     def decompose(self, X):
         """f = Σ parts + trend: what all kernels have on the same columns is one part, Σₖ wₖ times their means.
@@ -338,7 +342,7 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        return quantiles_of(levels, *self.normals(X))
+        return stacking.quantiles_of(levels, *self.normals(X))
 
     def normals(self, X):
         """(means, standard deviations, weights) of the normals that a new y at x is a mixture of.
@@ -387,9 +391,4 @@ class StackedKernels(ProgressSupport, RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d)
         y : array-like of shape (m,)
         """
-        return log_density_of(np.asarray(y, dtype=float), *self.normals(X))
-
-
-def _usual(n):
-    """How many kernels are weighed for n points where nothing is short."""
-    return next((count for most, count in TRIED if n <= most), FEW_TRIED)
+        return stacking.log_density_of(np.asarray(y, dtype=float), *self.normals(X))

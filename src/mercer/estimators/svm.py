@@ -4,30 +4,24 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._policies import OptionSet
-from mercer._warn import warn
 from mercer.approximate.base import too_few
-from mercer.approximate.fitted import conventions
 from mercer.approximate.kernels import check_kernel
 from mercer.dual.working_set import hold
-from mercer.estimators import _base as base
-from mercer.estimators.svm_fit import fit_target, solver_of, span_residuals
+from mercer.estimators._parameters import COUNT, NOT_NEGATIVE, POSITIVE, constraints
+from mercer.estimators._preliminary import PreliminaryModel
+from mercer.estimators.svm_fit import EpsilonDual, FittedSVR
 from mercer.estimators.validation import check_weight
-from mercer.gram import Rows, take
+from mercer.gram import Rows
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.targets import warn_of_unlike_targets
-from mercer.solvers import Sizes
 from mercer.solvers.plan_iterations import plan_dual
 
-CHOOSING = 0.6  # of the time, for the search of C; the rest is for the fit
 
-
-class SVR(base.KernelRegressor):
+class SVR(PreliminaryModel, FittedSVR):
     """min ½αᵀKα − yᵀα + ε‖α‖₁,  |αᵢ| <= Cwᵢ:  f = Σ αⱼ k(·, xⱼ) + b minimises Σᵢ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) + λ‖f‖².
 
     C = 1/(2λ). Rows inside the tube |y − f| < ε have α = 0 exactly; prediction uses the others, the support vectors.
@@ -129,9 +123,6 @@ class SVR(base.KernelRegressor):
     True
     """
 
-    state_extras = {**base.KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
-    state_extras |= {"copies": "_copies", "point": "_point"}
-    state_version = 2  # the first had the four without names
     criteria = ("loo", "kfold")
     learns_lengths = False
     leaves_out = "rough"  # good enough for intervals; a single row can be far from a refit
@@ -142,13 +133,13 @@ class SVR(base.KernelRegressor):
         options=(),
     ): ...  # fmt: skip
 
-    _parameter_constraints = base.constraints(
+    _parameter_constraints = constraints(
         __init__,
-        C=[base.POSITIVE, None],
-        epsilon=[Interval(Real, 0, None, closed="left"), None],
-        lam=[base.POSITIVE, None],
+        C=[POSITIVE, None],
+        epsilon=[NOT_NEGATIVE, None],
+        lam=[POSITIVE, None],
         nu=[Interval(Real, 0, 1, closed="right"), None],
-        max_iter=[base.COUNT, None],
+        max_iter=[COUNT, None],
     )
 
     def fit(self, X, y, sample_weight=None):
@@ -169,35 +160,37 @@ class SVR(base.KernelRegressor):
         return self._fit_all_or_nothing(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        (kernel, *_), X, y, flat = self._prepare(X, y, auto=True)
+        kernels, X, y, flat = self._check_rows(X, y)
+        weight = check_weight(sample_weight, len(y))
+        rows = Rows(X, y, weight, None, "targets")
+        kernel, C, epsilon = self._hyperparameters(kernels[0], rows, X, y, weight)
+        self.plan_ = self.plan(rows.given, rows.d)
+        K = rows.kernel_matrix(kernel)
+        options, limits = OptionSet(self.options), (self.tol, self.max_iter, self.memory)
+        K = hold(K, self.tol, self.memory, options) if self.nu is not None or rows.t > 1 else K
+        dual = EpsilonDual(K, rows.weights(), self._intercept, self.nu, *limits, options)
+        found = []
+        for j, t in enumerate(rows.y.T):  # each has its share of the time
+            found.append(dual.fit(t, C, epsilon, clock=self._clock.part(1.0 / (rows.t - j))))
+        self.row_target_ = y[:, 0] if flat else y
+        self._publish(kernel, rows, C, found, flat)
+
+    def _hyperparameters(self, kernel, rows, X, y, weight):
+        """(kernel, C, ε): as they are given, as the criterion chooses them, or by the noise of ridge regression."""
         C, epsilon = self._given()
         if not np.isfinite(C) or not np.isfinite(epsilon):
             raise ValueError(f"C = {C} and epsilon = {epsilon} must be finite; use a smaller C or a larger lam.")
-        self.row_target_, weight = y[:, 0] if flat else y, check_weight(sample_weight, len(y))
-        rows = Rows(X, y, weight, None, "targets")
-        if self.criterion is not None or base.automatic(self.kernel):
-            epsilon = self._tube(X, y, weight) if self.epsilon is None else epsilon
+        if self.criterion is not None or self._automatic:
+            epsilon = self._choose_epsilon(X, y, weight) if self.epsilon is None else epsilon
             kernel, C = self._select(X, y, weight, epsilon)
             check_kernel(kernel, rows.X)
-        elif self._unasked() and not too_few(rows):
-            kernel, C, epsilon = self._from_ridge(X, y, weight)
+        elif self.C is None and self.lam is None and not too_few(rows):  # nothing was asked for
+            warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
+            kernel, lam, sigma, found = self._ridge_noise(X, y, weight, self.kernel)
+            C, epsilon = 3.0 * sigma / lam, found if self.epsilon is None else epsilon
         else:
-            kernel = base.resolved_kernel(self, kernel, rows)
-        self.plan_ = self.plan(rows.given, rows.d)
-        K = rows.kernel_matrix(kernel)
-        if self.nu is not None or rows.t > 1:
-            K = hold(K, self.tol, self.memory)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "memory": self.memory}
-        weight, constant, found = rows.weights(), base.named_trend(self) is not None, []
-        for j, t in enumerate(rows.y.T):
-            clock = self._clock.part(1.0 / (rows.t - j))  # or the first would leave the others nothing
-            found.append(fit_target(K, t, weight, C, epsilon, self.nu, constant, clock=clock, **options))
-        self._keep(kernel, rows, C, found, flat)
-        self.C_, self.lam_ = C, 1.0 / (2.0 * C)
-        every = conventions(self.lam_, rows.total)
-        self.regularization_ = {name: every[name] for name in ("C", "lam", "lam_over_n")}
-        self._report(found, rows)
-        self._warn(found)
+            kernel = self._resolve_kernel(kernel, rows)
+        return kernel, C, epsilon
 
     def _given(self):
         """(C, ε), with 1 and 0.1 for what is not given; two words for one thing are refused."""
@@ -210,28 +203,15 @@ class SVR(base.KernelRegressor):
         C = (1.0 if self.C is None else self.C) if self.lam is None else 1.0 / (2.0 * self.lam)
         return C, 0.1 if self.epsilon is None else self.epsilon
 
-    def _unasked(self):
-        """Whether C is to be chosen although no criterion is named."""
-        return self.criterion is None and self.C is None and self.lam is None
-
-    def _from_ridge(self, X, y, weight):
-        """(kernel, C, ε) that are not given: C is the α = r/λ of ridge regression for r of three deviations."""
-        warn_of_unlike_targets(y, weight, "the ε-insensitive loss")
-        kernel, lam, sigma, epsilon = self._by_noise(X, y, weight)
-        return kernel, 3.0 * sigma / lam, epsilon if self.epsilon is None else self.epsilon
-
-    def _tube(self, X, y, weight):
+    def _choose_epsilon(self, X, y, weight):
         """The ε that is not given where a criterion chooses C: in the units of y, whatever the kernel will be."""
         if self.nu is not None:
             return 0.1  # no ε of a search: ν is refused there
-        asked = clone(self).set_params(kernel=None) if base.automatic(self.kernel) else self
-        return self._by_noise(X, y, weight, asked)[3]
+        return self._ridge_noise(X, y, weight, None if self._automatic else self.kernel)[3]
 
-    def _by_noise(self, X, y, weight, asked=None):
-        """(kernel, λ, σ, ε) of ridge regression, with the kernel of the estimator that is asked."""
-        from mercer.estimators._auto import ridge_first  # a fit with a given C does not pay for it
-
-        kernel, lam, sigma = ridge_first(self if asked is None else asked, X, y, weight, self._clock)
+    def _ridge_noise(self, X, y, weight, kernel):
+        """(kernel, λ, σ, ε) of ridge regression: its α = r/λ for r of three deviations is a box C."""
+        kernel, lam, sigma = self._fit_ridge(X, y, weight, kernel)
         self.fit_report_["noise"] = sigma
         n = len(y) if weight is None else np.count_nonzero(weight)
         return kernel, lam, sigma, EpsilonInsensitive().for_noise(sigma, n).epsilon
@@ -239,13 +219,13 @@ class SVR(base.KernelRegressor):
     def _select(self, X, y, weight, epsilon):
         """(kernel, C) as the criterion chooses them for the ε-insensitive loss."""
         if self.nu is not None:
-            what = 'kernel="auto"' if base.automatic(self.kernel) else "criterion"
+            what = 'kernel="auto"' if self._automatic else "criterion"
             raise ValueError(f"{what} chooses C for a given epsilon; with nu, give a kernel and use GridSearchCV.")
-        base.as_rule(self)  # what cannot be is refused in this model's name
+        self._as_criterion()  # what cannot be is refused in this model's name
         from mercer.estimators.machine import KernelMachine  # a fit without a criterion does not pay for it
 
-        names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state")
-        options = {name: getattr(self, name) for name in names} | {"time_budget": self._clock.part(CHOOSING).budget}
+        names = ("kernel", "criterion", "optimize", "trend", "memory", "random_state", "options")
+        options = {name: getattr(self, name) for name in names} | {"time_budget": self._clock.part(0.6).budget}
         found = KernelMachine(loss=EpsilonInsensitive(epsilon), lam=1.0 / (2.0 * self._given()[0]), **options)
         found = found.fit(X, y if y.shape[1] > 1 else y[:, 0], weight)
         self.selection_ = found.selection_
@@ -263,104 +243,7 @@ class SVR(base.KernelRegressor):
         return RowsLeftOut(self.row_target_ - self.loo_residuals_, "span rule at the kernel and C of the fit")
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        chooses = self.criterion is not None or base.automatic(self.kernel)
-        sizes = Sizes(n, memory=self.memory, options=OptionSet(self.options))
-        return plan_dual(sizes, tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0])
-
-    def _keep(self, kernel, rows, C, found, flat):
-        """Keep the support vectors, what is known about them, and what the span rule needs of all rows."""
-        alpha, box = np.column_stack([one.alpha for one in found]), C * rows.weights()
-        self._residual, self._weight = np.column_stack([one.residual for one in found]), rows.weights()
-        self._copies, self._point = np.bincount(rows.index, minlength=rows.n), rows.point_index()
-        self.__dict__.pop("_loo", None)  # those of an earlier fit
-        chosen = np.flatnonzero(np.any(alpha != 0, axis=1))
-        units = np.array([one.unit for one in found])
-        size = np.abs(alpha[chosen]) / units  # the solver's own numbers: a bound is met exactly there
-        bounded = size >= (box[chosen, None] / units) * (1.0 - 1e-12)
-        intercept = np.array([one.b for one in found])
-        self._set_model(kernel, take(rows.X, chosen), alpha[chosen], intercept, flat)
-        number = np.full(rows.n + 1, -1)  # one more, for rows that are no point
-        number[chosen] = np.arange(len(chosen))
-        self.point_index_ = number[rows.point_index()]
-        free = (alpha[chosen] != 0) & ~bounded
-        self.bounded_, self.free_ = (bounded[:, 0], free[:, 0]) if flat else (bounded, free)
-
-        def numbers(values):
-            values = np.array(values, dtype=float)
-            return float(values[0]) if flat else values
-
-        self.epsilon_ = numbers([one.epsilon for one in found])
-        self.dual_gap_ = numbers([one.gap for one in found])
-        self.dual_objective_ = numbers([one.objective for one in found])
-        self.primal_objective_ = numbers([one.primal for one in found])
-        self.kkt_violation_ = numbers([one.solution.violation for one in found])
-        self.n_iter_ = max(1, sum(one.solution.iterations for one in found))  # a fit without a step is one look
-
-    def _report(self, found, rows):
-        """Fill ``fit_report_``."""
-        infos = [one.solution.info for one in found]
-        epsilon = self.epsilon_ if np.ndim(self.epsilon_) == 0 else self.epsilon_.tolist()
-        said = {"kernel": repr(self.kernel_), "C": self.C_, "lam": self.lam_, "epsilon": epsilon, **rows.counts()}
-        said |= {"support_vectors": len(self.points_), "bounded": int(np.sum(self.bounded_))}
-        said |= {"free": int(np.sum(self.free_)), "solver": solver_of(found[-1]), "gram": infos[-1]["gram"]}
-        said |= {"status": ", ".join(sorted({one.solution.status for one in found})), "iterations": self.n_iter_}
-        counted = ("rounds", "interior_steps", "newton_steps", "refinements")
-        said |= {name: sum(info[name] for info in infos) for name in counted}
-        said |= {"jitter": max(info["jitter"] for info in infos), "y_unit": [one.unit for one in found]}
-        said |= {"kkt_violation": float(np.max(self.kkt_violation_)), "dual_gap": float(np.max(self.dual_gap_))}
-        self.fit_report_.update(said)
-
-    def _warn(self, found):
-        """Say with numbers when a target has not converged."""
-        for one in found:
-            solution = one.solution
-            if solution.status == "converged":
-                continue
-            otherwise = "Rounding allows no more, or the kernel matrix is not positive semi-definite"
-            limit = solution.status in ("max_iter", "time_budget")
-            advice = f"Raise {solution.status}" if limit else otherwise
-            share = one.gap / max(abs(one.primal), np.finfo(float).tiny)
-            warn(
-                f"SVR stopped ({solution.status}) after {solution.iterations} steps with a KKT violation of "
-                f"{solution.violation:.2g} (tol = {self.tol:g}, in standard deviations of y). The duality gap is "
-                f"{one.gap:.3g}, {100 * share:.2g} % of the objective: it cannot be improved by more. The factors of "
-                f"the search had {solution.info['jitter']:.1g} of K's diagonal added. {advice}, or use a smaller C, a "
-                "larger epsilon or tol, or scaled columns of X.",
-                ConvergenceWarning,
-            )
-
-    def decision_tube(self, X):
-        """(f(x) − ε, f(x) + ε): the tube inside of which rows cost nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or a sequence of objects
-
-        Returns
-        -------
-        ndarray of shape (m, 2) or (m, 2, t)
-        """
-        check_is_fitted(self)
-        f = self.predict(X)
-        return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
-
-    @classmethod
-    def migrate(cls, version, state):
-        names = ("residual", "point_weight", "copies", "point")
-        return dict(zip(names, state.pop("rows", ()), strict=False)) | state
-
-    # ------------------------------------------------------------------ rows left out
-    @property
-    def row_weight_(self):
-        """Weight of each row given to ``fit``, in equal parts among equal rows; 0 for rows that were left out."""
-        check_is_fitted(self)
-        return np.where(self._point >= 0, (self._weight / self._copies)[self._point], 0.0)
-
-    @property
-    def loo_residuals_(self):
-        """yᵢ − f₋ᵢ(xᵢ) ≈ yᵢ − f(xᵢ) + αᵢSᵢ²: the span rule; nan for rows of weight 0."""
-        check_is_fitted(self)
-        if "_loo" not in self.__dict__:
-            left, self.fit_report_["span_jitter"] = span_residuals(self)
-            self._loo = self._shaped(np.where((self._point >= 0)[:, None], left[self._point], np.nan))
-        return self._loo
+        chooses = self.criterion is not None or self._automatic
+        return plan_dual(
+            self._sizes(n, time_budget=None), tol=self.tol, double=chooses, folds=chooses, hard=self._given()[0]
+        )

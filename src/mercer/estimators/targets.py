@@ -8,7 +8,6 @@ from scipy.stats import yeojohnson_normmax
 
 NODES, SHARES = roots_hermitenorm(40)
 SHARES = SHARES / SHARES.sum()
-WIDE = 1e-3  # of its span, which a bounded target is taken to reach beyond its ends
 
 
 class Target(ABC):
@@ -164,7 +163,7 @@ class ShareTarget(Target):
         low, high = float(np.min(y)), float(np.max(y))
         if 0 < low and high < 1:  # shares
             return cls(0.0, 1.0)
-        wide = WIDE * (high - low)
+        wide = 1e-3 * (high - low)  # which targets are taken to reach beyond these
         if not wide > 0:
             raise ValueError('target="logit" needs targets that differ.')
         return cls(low - wide, high + wide)

@@ -6,12 +6,11 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._warn import warn
-from mercer.estimators._base import constraints
+from mercer.estimators._fitting import FitReport
+from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator
-from mercer.estimators._report import FitReport
 from mercer.estimators.targets import KINDS, Target
 from mercer.estimators.validation import check_weight
 from mercer.exceptions import NotEnoughTime
@@ -21,9 +20,7 @@ from mercer.selection.judging import RowsLeftOut
 from mercer.solvers import Sizes
 from mercer.solvers.plan import SOLVERS, operations
 
-LOG_2PI = float(np.log(2.0 * np.pi))
 AUTO = ("none", "log", "yeo-johnson")
-GAIN = 2.0  # nats that a transform has to bring
 
 
 class TransformedTarget(RegressorMixin, KernelEstimator):
@@ -86,6 +83,11 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         return self._inner().criterion
 
     @property
+    def options(self):
+        """Those of the estimator inside."""
+        return self._inner().options
+
+    @property
     def points_(self):
         """Those of the model inside."""
         return self.model_.points_
@@ -136,7 +138,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
                 break
             density = self._density(model, target, seen, weight)
             self.tried_[target.word] = density
-            density -= 0.0 if target.word == "none" else GAIN
+            density -= 0.0 if target.word == "none" else 2.0  # nats that a transform has to bring
             if not i or density > best:  # the others are not kept: each has a factor of all rows
                 best, self.model_, self.target_ = density, model, target
             del model
@@ -200,7 +202,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         else:
             known = np.where(np.isfinite(e), weight, 0.0)
             std = np.full(len(y), np.sqrt(np.average(np.nan_to_num(e) ** 2, weights=known)) or 1e-300)
-        terms = weight * (-0.5 * (LOG_2PI + (e / std) ** 2) - np.log(std) + target.log_slope(y))
+        terms = weight * (-0.5 * (np.log(2.0 * np.pi) + (e / std) ** 2) - np.log(std) + target.log_slope(y))
         return float(np.nansum(terms)) if np.isfinite(terms).any() else -np.inf
 
     def _publish(self):
@@ -229,7 +231,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def frozen(self, rows=None):
         """Return an unfitted clone with what was learnt fixed, the transform too; see `KernelEstimator.frozen`."""
-        check_is_fitted(self)
+        self._check_fitted()
         return type(self)(self.model_.frozen(rows), self.target_)
 
     # ---------------------------------------------------------------------- at new inputs
@@ -274,7 +276,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         cov : ndarray of shape (m, m)
             With ``return_cov``.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if not self.model_.probabilistic:
             return self._mapped(self.model_.predict(X), None)[0]
         mean, std = self.model_.predict(X, return_std=True, noisy=True)
@@ -304,7 +306,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         -------
         ndarray of shape (m, 2)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if method != "mapped":
             return super().predict_interval(X, coverage, method=method, calibration=calibration)
         return self.target_.back(self.model_.predict_interval(X, coverage))
@@ -317,7 +319,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         X : array-like of shape (m, d), or a sequence of objects
         y : array-like of shape (m,)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         y = np.asarray(y, dtype=float)
         inside = self.target_.inside(y)
         seen = np.where(inside, y, self.target_.back(np.zeros(1)))
@@ -333,7 +335,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         levels : float or array-like
             Between 0 and 1.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return self.target_.back(quantiles_of(levels, *self.model_._normals(X)))
 
     def _left_out_rows(self):

@@ -1,86 +1,130 @@
-"""What comes in: arrays, data frames and weights, checked before any heavy work; errors name the column and the row."""
+"""What comes in: arrays, data frames, labels and weights, checked before any heavy work; errors name column and row."""
 
-import functools
 import warnings
+from numbers import Number
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from mercer.kernels.base import refuse_nat
 from mercer.kernels.columns import read_by_name
 from mercer.kernels.objects.tables import from_arrow, is_frame
-from mercer.sources.cluster import is_dask
-
-WEIGHTS = 1e100  # the largest weight of a row, and the inverse of the least
 
 
-def check_X(estimator, X, *, reset, kernel):
-    """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
+class CheckedInputs:
+    """The rows of a fit and new ones, checked: an estimator learns the names and the number of columns from them."""
 
-    In a fit (``reset``) the estimator gets ``n_features_in_`` and ``feature_names_in_``.
-    """
-    given, X = X, X if isinstance(X, np.ndarray) else from_arrow(X)
-    if kernel.named_columns():
-        return _match_columns(estimator, read_by_name(kernel, X), reset)
-    if kernel.domain == "objects" and not _is_numeric(X):
-        if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
-            raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")
-        if is_frame(X):
-            return _match_columns(estimator, X, reset)
-        _forget_columns(estimator, reset)
-        return list(X) if isinstance(X, tuple) else X
-    names, X = _frame_names(X), given  # which scikit-learn reads, and takes names from
-    if _is_plain(X, estimator, reset):
-        _forget_columns(estimator, reset)
-        estimator.n_features_in_ = X.shape[1]
-    else:
-        refuse_nat(X, "Input X")
-        try:
-            X = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
-        except (TypeError, ValueError) as error:
-            raise _name_column(X, names, error) from None
-    _check_finite(X, names, estimator)
-    kept = reset and kernel.domain != "objects" and (X is given or X.base is not None)
-    return X.copy() if kept else X  # a model keeps its points: they may not change when the caller's array does
+    def _check_X(self, X, *, reset, kernel):
+        """Return X as the kernel reads it: a float64 array, checked, or the objects themselves.
+
+        In a fit (``reset``) the estimator gets ``n_features_in_`` and ``feature_names_in_``.
+        """
+        given, X = X, X if isinstance(X, np.ndarray) else from_arrow(X)
+        if kernel.named_columns():
+            return self._match_columns(read_by_name(kernel, X), reset)
+        if kernel.domain == "objects" and not _is_numeric(X):
+            if not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
+                raise TypeError(f"X must be a sequence of objects for {kernel!r}, got {type(X).__name__}.")
+            if is_frame(X):
+                return self._match_columns(X, reset)
+            return list(X) if isinstance(X, tuple) else X
+        names, X = _frame_names(X), given  # which scikit-learn reads, and takes names from
+        if self._is_plain(X, reset):
+            self.n_features_in_ = X.shape[1]
+        else:
+            refuse_nat(X, "Input X")
+            try:
+                X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            except (TypeError, ValueError) as error:
+                raise _name_column(X, names, error) from None
+        _check_finite(X, names, type(self).__name__)
+        kept = reset and kernel.domain != "objects" and (X is given or X.base is not None)
+        return X.copy() if kept else X  # a model keeps its points: they may not change when the caller's array does
+
+    def _is_plain(self, X, reset):
+        """Whether X is an array in which scikit-learn would find nothing to do or to refuse, which takes its time."""
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size:
+            return False
+        known = vars(self)
+        return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
+
+    def _match_columns(self, X, reset):
+        """X, a data frame or `Table`, with the columns of the fit in their order; missing and new ones are named."""
+        names = list(X.columns)
+        if not len(X):
+            raise ValueError(f"Found array with 0 sample(s): X has the columns {names}, but no row.")
+        if reset:
+            self.n_features_in_ = len(names)
+            if all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.array(names, dtype=object)
+            return X
+        fitted = list(getattr(self, "feature_names_in_", names))
+        missing, new = [n for n in fitted if n not in names], [n for n in names if n not in fitted]
+        if missing or new:
+            what = [f"without {', '.join(map(repr, missing))}"] if missing else []
+            what += [f"with {', '.join(map(repr, new))}, unseen at fit time"] if new else []
+            raise ValueError(
+                f"The columns of X must be those of the fit ({', '.join(map(repr, fitted))}), in any order; X comes "
+                f"{' and '.join(what)}."
+            )
+        return X if names == fitted else X[fitted]
+
+    def _check_X_y(self, X, y, kernel):
+        """Return (X, y) for a fit: X as `_check_X` gives it, y float64 of shape (n,) or (n, t)."""
+        self._refuse_no_target(y, "regressor")
+        X, y = self._check_X(X, reset=True, kernel=kernel), check_y(y)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _check_labels(self, X, y):
+        """y as a 1-D array of labels without missing ones, as long as X."""
+        self._refuse_no_target(y, "classifier")
+        _refuse_missing(np.flatnonzero(np.ma.getmaskarray(y)) if np.ma.is_masked(y) else ())
+        given = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else None  # not text, as by NumPy
+        y = column_or_1d(y if hasattr(y, "dtype") else np.asarray(y), warn=True)
+        if y.dtype.kind == "f":
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
+        elif y.dtype.kind not in "iub":
+            labels = y if given is None else given.ravel()
+            _refuse_missing([i for i, label in enumerate(labels) if _is_missing(label)])
+            _refuse_mixed(labels)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        return y
+
+    def _refuse_no_target(self, y, kind):
+        """Refuse y=None in the words of scikit-learn."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                f"This estimator is a {kind}: call fit(X, y)."
+            )
 
 
-def _is_plain(X, estimator, reset):
-    """Whether X is an array in which scikit-learn would find nothing to do or to refuse, which takes its time."""
-    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size:
-        return False
-    known = estimator.__dict__
-    return reset or (known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known)
+def _is_missing(label):
+    """Whether a label is None, NaN, NaT or the NA of pandas, which is not to be compared with anything."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
 
 
-def _match_columns(estimator, X, reset):
-    """X, a data frame or `Table`, with the columns of the fit in their order; missing and new ones are named."""
-    names = list(X.columns)
-    if not len(X):
-        raise ValueError(f"Found array with 0 sample(s): X has the columns {names}, but no row.")
-    if reset:
-        _forget_columns(estimator, reset)
-        estimator.n_features_in_ = len(names)
-        if all(isinstance(name, str) for name in names):
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        return X
-    fitted = list(getattr(estimator, "feature_names_in_", names))
-    missing, new = [n for n in fitted if n not in names], [n for n in names if n not in fitted]
-    if missing or new:
-        what = [f"without {', '.join(map(repr, missing))}"] if missing else []
-        what += [f"with {', '.join(map(repr, new))}, unseen at fit time"] if new else []
+def _refuse_missing(rows):
+    if len(rows):
+        raise ValueError(f"Input y contains NaN: row {rows[0]} has no label ({len(rows)} such rows); drop these rows.")
+
+
+def _refuse_mixed(labels):
+    """Numbers beside text have no order, so that there is no first class."""
+    first = {}
+    for i, label in enumerate(labels):
+        kind = "text" if isinstance(label, str) else "numbers" if isinstance(label, Number) else None
+        first.setdefault(kind, f"row {i} has {label!r}")
+    if "text" in first and "numbers" in first:
         raise ValueError(
-            f"The columns of X must be those of the fit ({', '.join(map(repr, fitted))}), in any order; X comes "
-            f"{' and '.join(what)}."
+            f"y mixes numbers and text: {first['numbers']}, {first['text']}. Make all labels text, or all numbers."
         )
-    return X if names == fitted else X[fitted]
-
-
-def _forget_columns(estimator, reset):
-    """Remove what an earlier fit has learnt about columns."""
-    for name in ("n_features_in_", "feature_names_in_") if reset else ():
-        estimator.__dict__.pop(name, None)
 
 
 def _is_numeric(X):
@@ -90,25 +134,10 @@ def _is_numeric(X):
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif"
 
 
-def check_X_y(estimator, X, y, kernel):
-    """Return (X, y) for a fit: X as `check_X` gives it, y float64 of shape (n,) or (n, t)."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
-            "This estimator is a regressor: call fit(X, y)."
-        )
-    X = check_X(estimator, X, reset=True, kernel=kernel)
-    y = _check_y(y)
-    check_consistent_length(X, y)
-    return X, y
-
-
-def _check_y(y):
+def check_y(y):
     """y as float64, finite, 1-D or 2-D."""
     if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2) and y.size and np.isfinite(y).all():
         return y.copy()
-    from sklearn.utils import check_array
-
     y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y", ensure_min_samples=0)
     refuse_nat(y, "Input y")
     if y.dtype.kind == "c":
@@ -150,38 +179,13 @@ def check_weight(sample_weight, n):
 
 def refuse_extreme(positive):
     """Refuse weights that no product survives."""
-    if positive.max() > WEIGHTS or positive.min() < 1.0 / WEIGHTS:
+    most = 1e100  # and the inverse of the least
+    if positive.max() > most or positive.min() < 1.0 / most:
         raise ValueError(
             f"sample_weight goes from {positive.min():.3g} to {positive.max():.3g}: products of such numbers are not "
             f"float64 numbers. Multiply the weights by one number (and lam with it), or set those that do not count to "
-            f"0: from {1 / WEIGHTS:g} to {WEIGHTS:g} are taken."
+            f"0: from {1 / most:g} to {most:g} are taken."
         )
-
-
-def check_more_rows(X, y, sample_weight, t):
-    """(y, weights) of rows that join a fit with t targets: of shapes (k, t) and (k,), checked."""
-    y = np.atleast_1d(_check_y(y))
-    y = y.reshape(len(y), -1)
-    if len(X) != len(y) or y.shape[1] != t:
-        raise ValueError(f"X has {len(X)} rows and y has shape {y.shape}; the fit has {t} targets.")
-    weight = check_weight(sample_weight, len(y))
-    return y, np.ones(len(y)) if weight is None else weight
-
-
-def check_removed(index, n):
-    """A mask of the rows that leave, from a row, several, or a mask of the n rows given."""
-    index = np.atleast_1d(np.asarray(index))
-    if index.dtype == bool:
-        if index.shape != (n,):
-            raise ValueError(f"a mask must have one entry for each of the {n} rows, got shape {index.shape}.")
-        index = np.flatnonzero(index)
-    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-        raise ValueError(f"index must be whole numbers, or a mask of the {n} rows.")
-    if index.size and not ((index >= -n) & (index < n)).all():
-        raise IndexError(f"index must be between {-n} and {n - 1}, got {index.min()} to {index.max()}.")
-    gone = np.zeros(n, dtype=bool)
-    gone[index.astype(int)] = True
-    return gone
 
 
 def shared_noise(value, n, name):
@@ -233,7 +237,7 @@ def _name_column(X, names, error):
     return error
 
 
-def _check_finite(X, names, estimator):
+def _check_finite(X, names, who):
     """Refuse NaN and infinity, naming the first row and column."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -247,60 +251,12 @@ def _check_finite(X, names, estimator):
     where = repr(names[column]) if names else str(column)
     raise ValueError(
         f"Input X contains {what}: row {row}, column {where} ({int(bad.sum())} such values in "
-        f"{int(bad.any(axis=1).sum())} rows). {type(estimator).__name__} does not accept missing values: drop these "
+        f"{int(bad.any(axis=1).sum())} rows). {who} does not accept missing values: drop these "
         "rows, or fill them in first (sklearn.impute)."
     )
-
-
-def generator(random_state):
-    """A numpy Generator from a seed, a RandomState or a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = seed_of(random_state)
-    return np.random.default_rng(random_state)
-
-
-def check_method(method, methods, calibration):
-    """Refuse a method of intervals that is none, rows set aside where it needs none, and the other way round."""
-    if method not in methods:
-        raise ValueError(f"method must be one of {list(methods)}, got {method!r}.")
-    if (method == "split") != (calibration is not None):
-        raise ValueError('calibration=(X, y), rows that the fit has not seen, goes with method="split" and no other.')
-
-
-def held_residuals(model, calibration):
-    """y − f(X) of the rows (X, y) set aside."""
-    X, y = calibration
-    f, y = model.predict(X), np.asarray(y, dtype=float)
-    if y.shape != f.shape or not np.isfinite(y).all():
-        raise ValueError(f"y of calibration must be finite, of shape {f.shape}; got shape {y.shape}.")
-    return y - f
 
 
 def seed_of(random_state):
     """A seed: the number given, or one drawn from what scikit-learn takes for a ``random_state``."""
     given = isinstance(random_state, int | np.integer)
     return int(random_state) if given else int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def predicts_numbers(self):
-    """Whether the estimator is no classifier; AttributeError, as for any missing method, where it is one."""
-    if is_classifier(self):
-        raise AttributeError(f"{type(self).__name__} is a classifier: it has probabilities, not intervals.")
-    return True
-
-
-def over_partitions(method):
-    """Decorate a method of (self, X, …) that answers row by row: for a collection of Dask the answer is one, and lazy.
-
-    What travels is a plain model, as a file would keep it, once for each worker that needs it.
-    """
-
-    @functools.wraps(method)
-    def call(self, X, *args, **kwargs):
-        if isinstance(X, np.ndarray | list | tuple) or not is_dask(X):
-            return method(self, X, *args, **kwargs)
-        from mercer.sources.lazily import answer_lazily
-
-        return answer_lazily(self, method.__name__, X, args, kwargs)
-
-    return call

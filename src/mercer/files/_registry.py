@@ -29,6 +29,8 @@ UNITS = (
     "selection",
     "solvers",
     "gram",
+    "sources",
+    "dual",
     "inference",
     "uncertainty",
     "primal",

@@ -1,126 +1,128 @@
 """ν: the ε for which Σ|α| = total; α is then the solution of the ε-insensitive dual with this ε.
 
 Σ|α| falls as ε grows. The search runs at one ε after the other, each from the last α and only as fine as the next step
-in ε will be. Near the end Newton's face has a second condition, the signs, and finds ε with α. Where rounds are slow,
-and for a few rows at once, the interior-point method has ε as one of its unknowns.
+in ε will be. Near the end Newton's system has a second condition, the signs, and finds ε with α. Where the rank of K is
+low, and for a few rows at once, an interior point has ε as one of its unknowns.
 """
 
 import numpy as np
 
-from mercer.dual._interior import interior
-from mercer.dual._search import ENTRIES, STEPS
+from mercer.dual._interior import interior_start
+from mercer.dual._search import MANY, SOME, DualSearch
+from mercer.dual._store import Stored
 from mercer.solvers.plan_class import StorageOptions
 
-FEW = 320  # rows up to which the interior-point method, with ε among its unknowns, comes first
-SLACK = 1e-9  # of the total: Σ|α| differs from it by no more
+SUM = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε
-FINER = 0.5  # a search is as fine as this share of the next step in ε
-STRIDE = 4.0  # the largest factor of a step in ε
 LITTLE = 0.02  # of the largest target: where an ε is still too large, 0 may be the solution
-NARROW = 0.02  # of ε: an interval in which Σ|α| passes the total in a jump, or nearly
-HALVES = 60  # of an interval, until it is a rounding
 SAMPLE = 256  # rows from which the first ε comes
-TRIES = 60
+FEW = 320  # rows up to which an interior point comes first, with ε among its unknowns
 
 
-class Tube:
+class NuSearch:
     """A search at one ε after the other, and the α next to the total on either side."""
 
     def __init__(self, search, total):
         self.search, self.total, self.tol = search, total, search.tol
-        self.unit = float(np.abs(search.programme.target).max(initial=0.0))
+        self.unit = float(np.abs(search.qp.target).max(initial=0.0))
         self.low = self.high = None  # (ε, α, g, Σ|α| as a share of the total), too much and too little
 
     def violation(self):
         """Of the dual at the ε found; weight that is missing is a violation of size ε."""
-        search = self.search
-        eps, weight = float(search.programme.epsilon[0]), float(np.abs(search.a).sum())
+        search, weight = self.search, self._share()
         worst = search.violation()
-        if weight > self.total * (1.0 + SLACK):
+        if weight > 1.0 + SUM:
             return max(worst, self.unit)
-        return worst if weight >= self.total * (1.0 - SLACK) else max(worst, eps)
+        return worst if weight >= 1.0 - SUM else max(worst, float(search.qp.epsilon[0]))
 
-    def run(self):
+    def run(self, most=60):
         """Until ε and α are found, or the budget is spent, or nothing moves; returns which."""
         if self.unit == 0.0:
-            return self._at(0.0, self.tol)
-        search, eps = self.search, self._first()
-        goal = max(self.tol, FINER * eps)
+            return self._solve_at(0.0, self.tol)
+        eps = self._first_epsilon()
+        goal = max(self.tol, 0.5 * eps)
         self.low, self.high, self.seen, last = None, None, {}, None
-        for _ in range(TRIES):
-            status, found = "slow" if self._inside() else self._at(eps, goal), None
+        for _ in range(most):
+            status, found = "slow" if self._begins_inside() else self._solve_at(eps, goal), None
             if status == "slow":
-                binds = search.jump(self._finish).binds
-                status, goal, found = "converged", self.tol, float(search.programme.epsilon[0])
-                if not binds:
-                    status, eps, found = self._at(0.0, self.tol), 0.0, None
+                status, goal = "converged", self.tol
+                eps, found = self._start_inside()
             now = self._share()
             if self.violation() > self.tol and status == "converged" and found is None:
-                self._take(eps, now)
+                self._keep(eps, now)
                 if abs(now - 1.0) <= CLOSE and goal <= self.tol:
                     found = self._newton(eps)
-                if self.violation() > self.tol and self._between():
+                if self.violation() > self.tol and self._mix():
                     found = self._newton(eps)
             if self.violation() <= self.tol:
                 return "converged"
-            stop = search.budget.spent() or (None if status == "converged" else status)
+            stop = self.search.budget.spent() or (None if status == "converged" else status)
             if stop:
                 return stop
-            new = eps if abs(now - 1.0) <= CLOSE and goal > self.tol else self._next(eps, now, goal, last, found)
-            last, eps, goal = (eps, now), new, max(self.tol, FINER * abs(new - eps))
+            finer = abs(now - 1.0) <= CLOSE and goal > self.tol
+            new = eps if finer else self._next_epsilon(eps, now, goal, last, found)
+            last, eps, goal = (eps, now), new, max(self.tol, 0.5 * abs(new - eps))
         return "stalled"
-
-    def _inside(self):
-        """Whether the interior-point method is due; for a few rows at once."""
-        search = self.search
-        return search.interior_is_due() or (search.whole is not None and len(search.a) <= FEW)
 
     def _share(self):
         """Σ|α|, as a share of the total."""
         return float(np.abs(self.search.a).sum()) / self.total
 
-    def _at(self, eps, goal):
+    def _solve_at(self, eps, goal):
         """The search at one ε; only the last goal is worth to be finished."""
         search, fine = self.search, self.search.fine
-        search.programme, search.tol = search.programme.with_tube(eps), goal
+        search.qp, search.tol = search.qp.with_epsilon(eps), goal
         search.fine = fine if goal <= self.tol else goal
         status = search.run()
         search.tol, search.fine = self.tol, fine
         return status
 
-    def _finish(self, inner):
-        """Newton steps after an interior point: with ε where the total binds."""
-        if inner.binds:
-            self._newton(inner.epsilon)
-        else:
-            self.search.programme = self.search.programme.with_tube(0.0)
+    def _begins_inside(self):
+        """Whether the interior point comes first: for a few rows it is quick, whatever the rank of K."""
+        search = self.search
+        return len(search.a) <= FEW and search.due < np.inf and search.has_factor(True)
+
+    def _start_inside(self):
+        """(ε, ε or None if the total does not bind) of α from an interior point, and Newton steps to finish."""
+        search = self.search
+        inside = interior_start(search.factor, search.qp, search.budget, self.total)
+        search.due = np.inf
+        search.go_to(inside.alpha)
+        if not inside.binds:
+            self._solve_at(0.0, self.tol)
+            return 0.0, None
+        self._newton(inside.epsilon)
+        return inside.epsilon, float(search.qp.epsilon[0])
 
     def _newton(self, eps):
         """Newton steps that keep the total and find ε, which is returned; α stays where they did not help."""
         search = self.search
-        search.programme = search.programme.with_tube(search.programme.tube(search.a, search.g) or eps)
-        kept = search.a.copy(), search.g.copy(), search.programme, self.violation()
-        search.moves_tube = True
-        search.newton(search.fine, STEPS if len(search.a) > StorageOptions.float64_up_to else ENTRIES, patient=True)
-        search.moves_tube, found = False, float(search.programme.epsilon[0])
+        search.qp = search.qp.with_epsilon(search.qp.best_epsilon(search.a, search.g) or eps)
+        kept = search.a.copy(), search.g.copy(), search.qp, self.violation()
+        search.moves_epsilon = True
+        search.newton(search.fine, SOME if len(search.a) > StorageOptions.float64_up_to else MANY, patient=True)
+        search.moves_epsilon, found = False, float(search.qp.epsilon[0])
         if self.violation() > kept[3]:
-            search.a[:], search.g[:], search.programme = kept[:3]
+            search.a[:], search.g[:], search.qp = kept[:3]
         return found
 
-    def _first(self):
-        """An ε to begin with: of the α at hand, or of a sample of the rows."""
+    def _first_epsilon(self):
+        """An ε to begin with: of the α at hand, of a sample of the rows, or of the targets alone."""
         search, n = self.search, len(self.search.a)
         if search.a.any():
-            return search.programme.tube(search.a, search.g)
-        if self._inside():
-            return self.unit
-        rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
-        part = search.programme.take(rows)
-        share = self.total * float(part.upper.sum() / search.programme.upper.sum())
-        found = interior(search.store.square(rows).astype(np.float64), part, search.budget, share)
-        return found.epsilon if found.binds else LITTLE * self.unit
+            return search.qp.best_epsilon(search.a, search.g)
+        if n <= 4 * SAMPLE:
+            away = np.abs(search.qp.target - np.median(search.qp.target) * search.qp.intercept)
+            return float(np.quantile(away, 1.0 - self.total / search.qp.upper.sum()))
+        rows = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+        part, square = search.qp.take(rows), search.store.square(rows).astype(np.float64)
+        share = self.total * float(part.upper.sum() / search.qp.upper.sum())
+        goal = max(self.tol, 0.01 * self.unit)
+        few = DualSearch(Stored(square), part, np.zeros(SAMPLE), -part.target, goal, search.budget, search.options)
+        NuSearch(few, share).run()
+        return float(few.qp.epsilon[0])
 
-    def _take(self, eps, now):
+    def _keep(self, eps, now):
         """Keep the α that are next to the total on either side; an older one that contradicts is dropped."""
         end = eps, self.search.a.copy(), self.search.g.copy(), now
         if now >= 1.0:
@@ -130,23 +132,23 @@ class Tube:
             self.high = end if self.high is None or eps <= self.high[0] else self.high
             self.low = None if self.low is not None and self.low[0] >= eps else self.low
 
-    def _between(self):
+    def _mix(self):
         """Move to the point between two α whose Σ|α| is the total, if their ε are near: where Σ|α| jumps."""
-        if self.low is None or self.high is None or self.high[0] - self.low[0] > NARROW * self.high[0]:
+        if self.low is None or self.high is None or self.high[0] - self.low[0] > 0.02 * self.high[0]:
             return False
         search, one, other = self.search, self.low, self.high
         ends = 0.0, 1.0
-        for _ in range(HALVES):
+        for _ in range(60):
             share = 0.5 * (ends[0] + ends[1])
             weight = float(np.abs((1.0 - share) * one[1] + share * other[1]).sum())
             ends = (share, ends[1]) if weight > self.total else (ends[0], share)
         share = ends[1]
         for into, near, far in ((search.a, one[1], other[1]), (search.g, one[2], other[2])):
             into[:] = (1.0 - share) * near + share * far
-        search.programme = search.programme.with_tube((1.0 - share) * one[0] + share * other[0])
+        search.qp = search.qp.with_epsilon((1.0 - share) * one[0] + share * other[0])
         return True
 
-    def _next(self, eps, now, goal, last, found):
+    def _next_epsilon(self, eps, now, goal, last, found):
         """The next ε: Newton's, or from a secant of log Σ|α| over log ε, between those that were too small or large."""
         rough = goal if goal > self.tol else 0.0  # an α that is that far off may belong to another ε
         self.seen[now > 1.0] = max(eps - rough, 0.0) if now > 1.0 else eps + rough
@@ -161,7 +163,8 @@ class Tube:
         slope = -1.0
         if last is not None and min(eps, last[0], now, last[1]) > 0.0 and (eps - last[0]) * (now - last[1]) < 0.0:
             slope = np.log(now / last[1]) / np.log(eps / last[0])
-        step = float(np.exp(np.clip(-np.log(max(now, 1e-9)) / slope, -np.log(STRIDE), np.log(STRIDE))))
+        stride = np.log(4.0)
+        step = float(np.exp(np.clip(-np.log(max(now, 1e-9)) / slope, -stride, stride)))
         new = eps * step if eps > 0.0 else self.tol
         if low < new < high and new != eps:
             return new

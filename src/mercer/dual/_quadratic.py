@@ -1,4 +1,4 @@
-"""The programme all boxed losses share: ½αᵀKα + Σᵢ hᵢ(αᵢ), its slopes, its gap, its intercept.
+"""The quadratic programme of every boxed loss: ½αᵀKα + Σᵢ hᵢ(αᵢ), its slopes, its gap, its intercept.
 
 hᵢ(a) = −yᵢa + εᵢ|a| + ½rᵢa² on [lᵢ, uᵢ] with lᵢ <= 0 <= uᵢ. With g = Kα + rα − y the slope is g + up when αᵢ grows and
 g + down when it falls: two numbers because of the kink at 0, and infinite where a bound forbids the move.
@@ -6,14 +6,10 @@ g + down when it falls: two numbers because of the kink at 0, and infinite where
 
 import numpy as np
 
-ROUNDED = 1e-12  # of the width of a box, or the largest α: nearer to an end is at it
-SUMS = 1e-12  # of Σ|α|: by so much Σα may differ from 0; bounds stay exact
-FAR = 1e13  # bounds above, in units of α: where α goes there, rounding is larger than any f
-NEAR = 1e8  # what they are taken for
-LARGEST = 1e200  # a unit of α
+ROUNDED = 1e-12  # of the width of a box or the largest α: nearer to an end is at it; of Σ|α|: a Σα that is 0
 
 
-class Programme:
+class QuadraticProgramme:
     """target, ε, r, l, u and the diagonal of K, as float64 vectors; with or without Σα = 0."""
 
     NAMES = ("target", "epsilon", "ridge", "lower", "upper", "diag")
@@ -41,29 +37,31 @@ class Programme:
 
     def take(self, index):
         """The programme of some rows."""
-        return Programme(*(getattr(self, name)[index] for name in self.NAMES), self.intercept)
+        return QuadraticProgramme(*(getattr(self, name)[index] for name in self.NAMES), self.intercept)
 
-    def with_tube(self, epsilon):
+    def replace(self, **changed):
+        """The same programme with other vectors."""
+        parts = {name: changed.get(name, getattr(self, name)) for name in self.NAMES}
+        return QuadraticProgramme(**parts, intercept=self.intercept)
+
+    def with_epsilon(self, epsilon):
         """The same programme with another ε, the same for all rows."""
-        parts = [getattr(self, name) for name in self.NAMES]
-        parts[1] = np.full(len(self.target), float(epsilon))
-        return Programme(*parts, self.intercept)
+        return self.replace(epsilon=np.full(len(self.target), float(epsilon)))
 
-    def resolved(self):
+    def with_finite_bounds(self, far=1e13, near=1e8):
         """(programme, bound): bounds that float64 cannot tell from none are lowered to ``bound``; None: none was.
 
-        α of a thousand times |y|/k is common, of 10¹³ times it is a K without the rank that y asks for.
+        α of a thousand times |y|/k is common; of 10¹³ times it is a K without the rank that y asks for, and rounding is
+        larger than any f.
         """
         largest, mean = float(np.abs(self.target).max(initial=0.0)), float(self.diag.mean())
-        unit = largest / mean if mean > largest / LARGEST else LARGEST  # K is 0, or nearly
-        far = (np.maximum(self.upper, -self.lower) > FAR * unit) & (self.ridge == 0)
-        if not far.any() or unit == 0.0:
+        unit = largest / mean if mean > 1e-200 * largest else 1e200  # K is 0, or nearly
+        beyond = (np.maximum(self.upper, -self.lower) > far * unit) & (self.ridge == 0)
+        if not beyond.any() or unit == 0.0:
             return self, None
-        bound = NEAR * unit
-        parts = dict(zip(self.NAMES, (getattr(self, name) for name in self.NAMES), strict=True))
-        parts["lower"] = np.where(far, np.maximum(self.lower, -bound), self.lower)
-        parts["upper"] = np.where(far, np.minimum(self.upper, bound), self.upper)
-        return Programme(**parts, intercept=self.intercept), bound
+        bound = near * unit
+        lower = np.where(beyond, np.maximum(self.lower, -bound), self.lower)
+        return self.replace(lower=lower, upper=np.where(beyond, np.minimum(self.upper, bound), self.upper)), bound
 
     # ------------------------------------------------------------------ slopes and optimality
     def slopes(self, a, g):
@@ -96,7 +94,7 @@ class Programme:
         ends = [end for end in (grows.min(), falls.max()) if np.isfinite(end)]
         return -float(np.mean(ends)) if ends else 0.0
 
-    def tube(self, a, g):
+    def best_epsilon(self, a, g):
         """ε for which this α is nearest to a solution: the slopes of free rows of either sign are −b ∓ ε."""
         ends = []
         for sign, slope in ((1.0, g), (-1.0, -g)):
@@ -140,12 +138,12 @@ class Programme:
 
     def balanced(self, a):
         """α with Σα = 0: the heavier side gives up what it has too much, rows inside their bounds first."""
-        if not self.intercept or abs(a.sum()) <= SUMS * np.abs(a).sum():
+        if not self.intercept or abs(a.sum()) <= ROUNDED * np.abs(a).sum():
             return a
         heavy = a * np.sign(a.sum()) > 0
         for rows in (heavy & (a > self.lower) & (a < self.upper), heavy):
             size, excess = float(np.abs(a[rows]).sum()), float(abs(a.sum()))
-            if excess <= SUMS * np.abs(a).sum():  # rounding; bounds stay exact
+            if excess <= ROUNDED * np.abs(a).sum():  # rounding; bounds stay exact
                 break
             if size > 0:
                 a[rows] *= 1.0 - min(excess / size, 1.0)

@@ -1,9 +1,9 @@
-"""Newton on the free rows: with the others held, optimality is a linear system; steps end at the face's limits.
+"""Newton on the free rows, an active-set method: with the others held, optimality is a linear system.
 
 (K_FF + R) d + Cβ = −(g_F + ε sign α_F), Cᵀd = v. C has no column, one of ones (Σα = 0), and with ν one of signs (Σ|α| =
 total): β are b and ε. Rows that would leave their interval are held at its end and the rest is solved again. When the
-minimum of the face is reached, rows outside of it whose slope has the wrong sign are let in: the classical active-set
-method, which ends after finitely many faces.
+minimum over the free rows is reached, other rows whose slope has the wrong sign are let in; this ends after finitely
+many sets.
 """
 
 import numpy as np
@@ -11,27 +11,25 @@ import numpy as np
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.small import factor
 
-DROPS = 12  # systems solved on one face
-PREMATURE = 0.35  # share of the rows that would leave at once: the face is not the right one yet
 ROUNDING = 1e-12  # of Cᵀα, relative to Σ|α|
 
 
-def newton_step(store, programme, a, g, budget, *, enter=None, patient=True, total=None):
+def newton_step(store, qp, a, g, budget, *, enter=None, patient=True, total=None):
     """One Newton step on the free rows, α and g in place; the objective never grows, unless a sum has to be restored.
 
     ``enter`` are rows at a bound or at 0 that may move too, and +1 or −1 for the side of each; ``total`` is what Σ|α|
-    must be. Returned is "full" (the face's minimum is reached), "part" (some way to it), "early" (unless ``patient``:
-    too many rows would leave at once, and nothing changed) or "failed" (nothing changed).
+    must be. Returned is "full" (the minimum over these rows is reached), "part" (some way to it), "early" (unless
+    ``patient``: too many rows would leave at once, and nothing changed) or "failed" (nothing changed).
     """
-    F, side = programme.free(a), np.zeros(0)
+    F, side = qp.free(a), np.zeros(0)
     if enter is not None:
         F, side = np.concatenate([F, enter[0]]), np.asarray(enter[1], dtype=float)
-    C, v = _conditions(programme, a, F, side, total)
+    C, v = _conditions(qp, a, F, side, total)
     if not max(1, C.shape[1]) <= F.size <= store.capacity:
         return "failed"
     here = a[F]
-    s, floor, ceiling = _interval(programme, F, here, g[F] + programme.bias(a, g), side)
-    A = _matrix(store, programme, F, C, budget)
+    s, floor, ceiling = _interval(qp, F, here, g[F] + qp.bias(a, g), side)
+    A = _matrix(store, qp, F, C, budget)
     if A is None:
         return "failed"
     low, high = floor - here, ceiling - here
@@ -55,31 +53,31 @@ def newton_step(store, programme, a, g, budget, *, enter=None, patient=True, tot
         return "failed"  # K_FF is nearly singular, and the step mostly rounding
     a[F] = new
     store.add(F, moved, g)
-    g[F] += programme.ridge[F] * moved
+    g[F] += qp.ridge[F] * moved
     return "full" if t == 1.0 and status == "full" else "part"
 
 
-def _conditions(programme, a, F, side, total):
+def _conditions(qp, a, F, side, total):
     """(C, v): columns of the conditions that the free rows can move, and what they still lack."""
     columns, lack = [], []
-    if programme.intercept:
+    if qp.intercept:
         columns.append(np.ones(F.size))
         lack.append(-float(a.sum()))
     if total is not None:
         sign = np.sign(a[F])
         sign[F.size - side.size :] = np.where(sign[F.size - side.size :] == 0, side, sign[F.size - side.size :])
-        if not programme.intercept or abs(sign.sum()) < F.size:  # of one sign alone: the same condition twice
+        if not qp.intercept or abs(sign.sum()) < F.size:  # of one sign alone: the same condition twice
             columns.append(sign)
             lack.append(total - float(np.abs(a).sum()))
     return np.array(columns).reshape(len(columns), F.size).T, np.array(lack)
 
 
-def _interval(programme, F, a, g, side):
-    """(slopes, lowest α, highest α) of the rows of a face; the last ``len(side)`` of them are only now let in.
+def _interval(qp, F, a, g, side):
+    """(slopes, lowest α, highest α) of the rows that move; the last ``len(side)`` of them are only now let in.
 
     ``g`` has b in it: a sum that is not quite what it must be is then no slope.
     """
-    epsilon, lower, upper = programme.epsilon[F], programme.lower[F], programme.upper[F]
+    epsilon, lower, upper = qp.epsilon[F], qp.lower[F], qp.upper[F]
     kink = epsilon > 0
     s = g + epsilon * np.sign(a)
     floor, ceiling = np.where(kink & (a > 0), 0.0, lower), np.where(kink & (a < 0), 0.0, upper)
@@ -92,14 +90,14 @@ def _interval(programme, F, a, g, side):
     return s, floor, ceiling
 
 
-def _matrix(store, programme, F, C, budget):
+def _matrix(store, qp, F, C, budget):
     """The factor of K_FF + R + ρCCᵀ; None where there is none.
 
     Cᵀd is fixed, so that ρCCᵀ changes β and not d; it makes a K of low rank regular where the step is unique.
     """
     A = store.square(F).astype(np.float64, copy=False)
-    A.reshape(-1)[:: F.size + 1] += programme.ridge[F]
-    scale = max(float(programme.diag[F].mean()), np.finfo(float).tiny)
+    A.reshape(-1)[:: F.size + 1] += qp.ridge[F]
+    scale = max(float(qp.diag[F].mean()), np.finfo(float).tiny)
     if C.size:
         A += scale * (C @ C.T)
     budget.newtons += 1
@@ -135,7 +133,7 @@ def _minimum(A, C, v, s, low, high, patient):
     both = A.solve(np.column_stack([-s, C]))
     x, Z = both[:, 0], both[:, 1:]
     held, plain = np.zeros(0, dtype=np.int64), None
-    for _ in range(DROPS):
+    for _ in range(12):
         d = x
         if C.shape[1]:
             try:
@@ -147,7 +145,7 @@ def _minimum(A, C, v, s, low, high, patient):
         plain = d.copy() if plain is None else plain
         d[held] = v[fixed:]
         out = np.flatnonzero((d < low) | (d > high))
-        if not patient and not held.size and out.size > PREMATURE * m:
+        if not patient and not held.size and out.size > 0.35 * m:
             return plain, d, "early"
         if not out.size:
             return plain, d, "full"
