@@ -150,7 +150,8 @@ class BatchJob(FitJob):
         from mercer.tabular.kernels import choose_first, listen
         from mercer.tabular.large import as_model
 
-        session, data, converter = self.session, *self._read_numbers()
+        session = self.session
+        data, converter = self._read_numbers()
         estimator = clone(self.estimator).set_params(time_budget=self._seconds())
         y, classes = data.y, None
         if self.name in LABELS:
