@@ -208,7 +208,7 @@ class BatchJob(FitJob):
         """The model and simple ones on rows held out."""
         import numpy as np
 
-        from mercer.selection.judging import measure, simple_models, simply_predicted
+        from mercer.selection.judging import measure, predict_simply, simple_models
 
         data, most = self.data, self.options.rows_simple
         some = np.sort(np.random.default_rng(0).choice(len(data.y), min(most, len(data.y)), replace=False))
@@ -218,7 +218,7 @@ class BatchJob(FitJob):
             groups = [measure(y[g::GROUPS], values[g::GROUPS], labels)["score"] for g in range(GROUPS)]
             return measure(y, values, labels) | {"scores": groups}
 
-        others = [{"name": name, **judged(simply_predicted(model, part, target, X))}
+        others = [{"name": name, **judged(predict_simply(model, part, target, X))}
                   for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
         this = judged(predicted)
         return {

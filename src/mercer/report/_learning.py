@@ -11,8 +11,8 @@ from mercer.report.parts_fit import LearningFindings, ModelScore, NoiseFloor, Op
 from mercer.selection.judging import (
     RowsLeftOut,
     average,
-    beside,
     fair_folds,
+    judge_simple_models,
     measure,
     part,
     quietly,
@@ -39,7 +39,7 @@ def _simple(case):
     rows, labels = case.shown(case.limits.rows_simple), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
     equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
-    found = beside(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
+    found = judge_simple_models(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
     return [ModelScore(name=name, **measure(y, values, labels, w)) for name, values in found]
 
 

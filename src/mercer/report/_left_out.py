@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._clock import Clock
-from mercer.selection.judging import RowsLeftOut, quietly, refitted
+from mercer.selection.judging import RowsLeftOut, quietly, refit_left_out
 
 FEWEST = 30  # rows of a fit that is timed
 
@@ -30,7 +30,7 @@ def left_out(case):
         return quietly(model.left_out)
     group, Y = case.equal if copied else None, case.Y if case.columns > 1 else case.y
     split = _affordable_split(case)
-    found = refitted(model, case.X, Y, case.weight, group, split)
+    found = refit_left_out(model, case.X, Y, case.weight, group, split)
     if split is not None:
         ((train, test),) = split
         found = replace(found, how=f"{len(test)} rows left out of a fit on {len(train)} others, for want of time")
