@@ -25,7 +25,7 @@ from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import PlanOptions, plan_class
 from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
-from mercer.solvers.rpcholesky import random_pivots
+from mercer.solvers.pivoted import random_pivots
 from mercer.sources import Arrays
 
 

@@ -15,13 +15,12 @@ from mercer.approximate.landmarks_state import plain
 from mercer.approximate.neighbours_state import left_out_near
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
-from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
+from mercer.solvers.full import ByLandmarks, Cost, FullSolveOptions, System, seconds_of, solve_all
 from mercer.solvers.plan_approximate import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
 BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
 JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
-ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
 DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
 LATE = "No passes over all rows fit the time"
 HALVINGS = 40  # of λ, at most: without noise the error falls for ever
@@ -66,7 +65,9 @@ class FullSolve(Approximation):
         if held:  # rows of weight 0 to the fit
             seen = source.take(np.arange(source.n))
             rows = Rows(seen.X, seen.y, seen.weight, rows.trend, problem.merge)
-        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, problem.criterion is not None)
+        whole, at.lam = solve_all_rows(
+            fitted, at.kernel, rows, problem.clock, problem.criterion is not None, problem.options[FullSolveOptions]
+        )
         if at.result is not None:
             at.result.lam = at.lam
         state, unit = landmarks_ridge.state_of(problem, at, fitted), problem.rows.unit
@@ -82,7 +83,7 @@ class FullSolve(Approximation):
         return state
 
 
-def solve_all_rows(fitted, kernel, rows, clock, free):
+def solve_all_rows(fitted, kernel, rows, clock, free, options=FullSolveOptions()):
     """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
     ``fitted`` is the `LandmarkFit`. The error of a target, a tenth of which may be left, is its, or the smaller one
@@ -94,19 +95,19 @@ def solve_all_rows(fitted, kernel, rows, clock, free):
 
     def prepare(some, lam=fit.lam):
         own = None if rows.weight is None else s[some]
-        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own)
+        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own, options.landmarks)
 
-    cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
+    cost = seconds_of(rough, rows.t + rows.q, prepare, options) if clock.limited else Cost(0.0, 0.0)
     if not clock.fits(cost.all):
         return _keep_landmarks(found, LATE), fit.lam
     lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
     if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
         return None, lam
     error = np.maximum(np.minimum(loo, error), fit.floor)
-    made = solve_all(
-        K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H), b, prepare(np.arange(rows.n), lam),
-        proof.CERTIFIED * error / unit, clock, blocks=fit.missing[0] > ROUGH * rows.total * lam, seconds=cost.product,
-    )  # fmt: skip
+    system = System(K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H))
+    more = {"blocks": fit.missing[0] > options.rough_trace * rows.total * lam, "seconds": cost.product}
+    goal, whole = proof.CERTIFIED * error / unit, prepare(np.arange(rows.n), lam)
+    made = solve_all(system, b, whole, goal, clock, **more, options=options)
     if made is None:
         return _keep_landmarks(found, LATE), fit.lam
     rms, passes = made.rms * unit, made.info["passes"]
