@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mercer import load
+from mercer.approximate import LandmarkOptions
 from mercer.cli import large, main
 from mercer.selection import judging
 from mercer.sources import cluster as clusters
@@ -20,14 +22,13 @@ KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel", "--no-progress")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, set_defaults):
     """A table in two files and in one, with holes in a column and in the target."""
     monkeypatch.setattr(large, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
     monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
-    for place in ("landmarks", "landmarks_machine"):
-        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
+    set_defaults(LandmarkOptions, subset=200, machine_subset=200)
     rng = np.random.default_rng(0)
     x, site = rng.uniform(-2, 2, N), rng.choice(["dry", "wet"], N)
     y = np.sin(2 * x) + (site == "wet") + 0.3 * rng.standard_normal(N)
@@ -82,7 +83,8 @@ def test_what_cannot_be_is_said_in_words(fit, folder, monkeypatch, capsys):
     assert code == 2 and "rows.parquet is no address such as tcp://host:8786; a table stands before --dask" in err
     code, _, err = fit("*.parquet", *NUMBER, "--dask", "--max-rows", "600")
     assert code == 2 and "--dask is for tables that are read in batches" in err
-    monkeypatch.setattr(clusters, "ANSWER", 0.5)
+    hasty = partial(clusters.cluster, options=clusters.ClusterOptions(answer=0.5))
+    monkeypatch.setattr(clusters, "cluster", hasty)
     code, _, err = fit("*.parquet", *NUMBER, "--dask", "tcp://127.0.0.1:1")
     assert code == 1 and "no scheduler of Dask answers at 'tcp://127.0.0.1:1'" in err
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as it:

@@ -173,12 +173,14 @@ def solve_all(system, b, precondition, goal, clock, *, blocks=False, seconds=0.0
     r, steps = y - H @ b, _Steps(rough, lam, precondition, clock, seconds, options)
     while number < options.rounds + blocks and steps.fits():
         way = steps.blocks if blocks and not number else steps.gradients
-        X = way(r if number else np.hstack([r, H]), t, goal)
-        alpha, b, V = best.alpha + X[:, :t], best.b, V if number else X[:, t:]
-        if H.shape[1]:
+        X, number = way(r if number else np.hstack([r, H]), t, goal), number + 1
+        alpha, b, V = best.alpha + X[:, :t], best.b, X[:, t:] if number == 1 else V
+        try:
             shift = np.linalg.solve(H.T @ V, H.T @ alpha)
-            alpha, b = alpha - V @ shift, b + shift
-        product, number = K @ alpha, number + 1
+        except np.linalg.LinAlgError:  # no step was made: K + λI is not positive definite in rounding
+            break
+        alpha, b = alpha - V @ shift, b + shift
+        product = K @ alpha
         left = y - H @ b - product - lam * alpha
         new = alpha, b, _rms(left), np.einsum("ij,ij->j", alpha, product), left
         better = new[2] < best.rms  # of targets whose squares are no numbers nothing is
@@ -288,8 +290,8 @@ def _approaches(course, most):
     """Whether some column has not yet reached its goal, and all will; the course is what is left beside the goals."""
     if not course or (course[-1] <= 1.0).all():
         return not course
-    if len(course) < 4:  # passes that show a pace
-        return True
+    if len(course) < 4 or not np.isfinite(course[-1]).all():  # passes that show a pace; nan: λ is lost in rounding
+        return len(course) < 4
     open_ = course[-1] > 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         pace = np.log(course[-1] / course[-3])[open_] / 2  # of the logarithm, for each pass

@@ -15,8 +15,6 @@ from mercer.solvers.projected import Span, as_resolvent, independent
 
 __all__ = ["CriterionObjective", "Objective", "Record", "Stop"]
 
-LOG_ZERO = -700.0  # log of a criterion that is exactly 0
-
 
 class Objective(ABC):
     """z = (log θ, log λ) ↦ (C, ∂C/∂z), with the best point, the worst value and the largest slopes seen.
@@ -156,7 +154,7 @@ class CriterionObjective(Objective):
 
     @property
     def fine(self):
-        return density_tolerance(self._size(), self.options) if self.criterion.summed else self.options.error_gain
+        return density_tolerance(self._size()) if self.criterion.summed else self.options.error_gain
 
     def take(self, index):
         """Return the same objective on some of the points; of the trend what is independent there."""
@@ -217,13 +215,16 @@ class CriterionObjective(Objective):
         """
         size = self._size()
         if self.criterion.positive:
-            value, gradient = (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
+            value, gradient = (np.log(value), gradient / value) if value != 0 else (-700.0, np.zeros_like(gradient))
             return value + 2.0 * prior[0] / size, gradient + 2.0 * prior[1] / size
         if self.criterion.summed:
             value, gradient = value / size, gradient / size
         return value + prior[0] / size, gradient + prior[1] / size
 
 
-def density_tolerance(size, options):
-    """What a descent may leave to gain of the mean log density of ``size`` rows and targets: for many, five digits."""
-    return max(options.density_gain / size, 1e-5)
+def density_tolerance(size):
+    """What a descent may leave to gain of the mean log density of ``size`` rows and targets.
+
+    A hundredth of a nat, which is what comparisons see; for many rows five digits are enough.
+    """
+    return max(1e-2 / size, 1e-5)
