@@ -19,8 +19,8 @@ from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
-from mercer.selection import SearchOptions
-from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
+from mercer.selection import PriorOptions, SearchOptions
+from mercer.selection.priors import LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.latent import search_latent
@@ -119,7 +119,9 @@ class ClassProblem(Problem):
         }
         found = []
         for i, kernel in enumerate(kernels):
-            space = SearchSpace(kernel, prior=kernel_prior(self.prior, kernel, rows, self.link))
+            space = SearchSpace(
+                kernel, prior=kernel_prior(self.prior, kernel, rows, self.link, self.options[PriorOptions])
+            )
             record = Record(self.search_clock(1.0 / (len(kernels) - i)), self.report)
             found.append(search_latent(space, rows.X, model.evaluate, record=record, **options))
         result = best_of(found).warn()
@@ -235,10 +237,10 @@ class ApproximateClasses(Fitted):
         self.posterior = posterior
 
 
-def kernel_prior(prior, kernel, rows, link):
+def kernel_prior(prior, kernel, rows, link, options=PriorOptions()):
     """−log density of log θ, or None."""
     if isinstance(prior, str):
-        weak = weak_priors(kernel, rows.X, None, rows.weight).priors if rows.n < FEW else {}
+        weak = weak_priors(kernel, rows.X, None, rows.weight, options).priors if rows.n < options.rows else {}
         return Priors(weak | {name: latent_scale(link) for name in kernel.names if name.split("__")[-1] == "scale"})
     prior = as_prior(prior)
     unused = prior.unused(kernel.names) if isinstance(prior, Priors) else []

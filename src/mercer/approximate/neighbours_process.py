@@ -18,7 +18,7 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
-from mercer.selection import NeighbourSearchOptions
+from mercer.selection import NeighbourSearchOptions, PriorOptions
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
@@ -100,7 +100,7 @@ def _refine(how, problem, at, started, refine_more):
     kernel, rows, criterion = at.kernel, problem.rows, problem.criterion
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     starts = _starts(kernel, problem.kernels, at.lam, float(rows.y.var(axis=0).mean()))
-    prior = make_prior(problem.prior, kernel, rows, criterion)
+    prior = make_prior(problem.prior, kernel, rows, criterion, problem.options[PriorOptions])
     space = SearchSpace(kernel, at.lam, problem.bounds, problem.optimize, prior)
     density = NeighbourDensity(rows, how.first(problem), criterion.by_neighbours == "before", counts)
     record, options = Record(problem.search_clock(), problem.report), problem.options[NeighbourSearchOptions]

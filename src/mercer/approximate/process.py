@@ -15,8 +15,8 @@ from mercer.gram import Rows, take
 from mercer.gram.trend import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.algebra import rescale
-from mercer.selection import Evidence, SearchOptions
-from mercer.selection.priors import FEW, as_prior, weak_priors
+from mercer.selection import Evidence, PriorOptions, SearchOptions
+from mercer.selection.priors import as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.selection.search.starts import mean_diagonal
@@ -152,16 +152,16 @@ def warn_of_units(rows, span, unlike=3.0):
         )
 
 
-def make_prior(prior, kernel, rows, criterion):
+def make_prior(prior, kernel, rows, criterion, options=PriorOptions()):
     """−log of the prior density of (log θ, log λ), as a search takes it, or None."""
     if prior is None or criterion is None:
         return None
     if isinstance(prior, str):
         count = len(rows.index) if criterion.weights == "precision" else rows.total
-        if count >= FEW or not is_likelihood(criterion):
+        if count >= options.rows or not is_likelihood(criterion):
             return None
         rows = rows.apart()
-        return weak_priors(kernel, rows.X, rows.y, rows.row_weight)
+        return weak_priors(kernel, rows.X, rows.y, rows.row_weight, options)
     found, known = as_prior(prior), [*kernel.names, "lam"]
     unused = found.unused(known) if isinstance(prior, dict) else []
     if unused:
@@ -201,7 +201,7 @@ def _learn_one(problem, kernel, rows, lam, solver, clock):
         return search_expressions(problem, rows, criterion.restrict(rows.used), solver, clock=clock).result()
     given = None if problem.lam is None else lam
     bounds = None if criterion.scale_free else problem.bounds  # else λ relative to K, not to y
-    prior = make_prior(problem.prior, kernel, rows, criterion)
+    prior = make_prior(problem.prior, kernel, rows, criterion, problem.options[PriorOptions])
     space = SearchSpace(kernel, lam if optimize == "kernel" else given, bounds, optimize, prior, "noise")
     found = search_rows(
         space, rows, criterion.restrict(rows.used), solver=solver, seed=problem.seed,
