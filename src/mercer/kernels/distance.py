@@ -119,9 +119,7 @@ class Points:
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
             sums, totals, columns = np.zeros(A.shape[1]), np.zeros(2), np.zeros(len(points))
-            for k in range(
-                0, len(rows), self.strip
-            ):  # the product is in cache when φ reads it, and when it meets B again
+            for k in range(0, len(rows), self.strip):  # the product is in cache for φ, and when it meets B again
                 strip = slice(k, k + self.strip)
                 part = rows[strip]
                 V, across = part @ points.T, np.empty(len(part))
