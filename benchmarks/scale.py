@@ -20,7 +20,7 @@ from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmar
 from mercer.gram import TiledGram
 from mercer.kernels import Gaussian, Matern32
 from mercer.selection import GCV
-from mercer.solvers.rpcholesky import random_pivots
+from mercer.solvers.pivoted import random_pivots
 
 
 def told(row, **values):

@@ -155,3 +155,15 @@ def readonly():
         return copies[0] if len(copies) == 1 else tuple(copies)
 
     return protect
+
+
+@pytest.fixture
+def set_defaults(monkeypatch):
+    """Change defaults of a class of options, for models that a command or a helper makes."""
+
+    def change(kind, **changes):
+        values = kind().__dict__ | changes
+        assert values.keys() == kind().__dict__.keys()
+        monkeypatch.setattr(kind.__init__, "__defaults__", tuple(values.values()))
+
+    return change

@@ -24,9 +24,11 @@ def spans(n, size):
 def _lower_tiles(n):
     """Tiles (i0, i1, j0, j1) that cover the lower triangle; a tile on the diagonal ends with a square.
 
-    COLUMNS is a multiple of ROWS, so that the rows of a tile never straddle two blocks of columns.
+    COLUMNS is a multiple of ROWS, so that the rows of a tile never straddle two blocks of columns. Of few rows there
+    are twice as many tiles: less of them lies above the diagonal, and the shares of threads are more equal.
     """
-    return [(i0, i1, j0, min(j1, i1)) for i0, i1 in spans(n, ROWS) for j0, j1 in spans(n, COLUMNS) if j0 < i1]
+    rows = ROWS if n > 4 * ROWS else ROWS // 2
+    return [(i0, i1, j0, min(j1, i1)) for i0, i1 in spans(n, rows) for j0, j1 in spans(n, COLUMNS) if j0 < i1]
 
 
 def _all_tiles(m, n):

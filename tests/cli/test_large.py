@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from mercer import load
+from mercer.approximate import LandmarkOptions
 from mercer.cli import large, predict
 from mercer.selection import judging
 
@@ -24,7 +25,7 @@ def rows():
 
 
 @pytest.fixture
-def folder(tmp_path, rows, monkeypatch):
+def folder(tmp_path, rows, monkeypatch, set_defaults):
     monkeypatch.setattr(large, "LEAST", 500)
     monkeypatch.setattr(predict, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
@@ -32,8 +33,7 @@ def folder(tmp_path, rows, monkeypatch):
     simple = judging.simple_models
     few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
     monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
-    for place in ("landmarks", "landmarks_machine"):
-        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
+    set_defaults(LandmarkOptions, subset=200, machine_subset=200)
     rows[:1500].write_parquet(tmp_path / "a.parquet")
     rows[1500:].write_parquet(tmp_path / "b.parquet")
     rows.write_csv(tmp_path / "all.csv")

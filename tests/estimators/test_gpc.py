@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier, Landmarks
-from mercer.approximate import classes, classes_warnings
+from mercer.approximate import ClassOptions, classes
 from mercer.approximate.labels import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.inference.temperature import left_out_losses
@@ -458,16 +458,16 @@ def test_a_time_budget_is_kept(data):
 
 
 @pytest.mark.parametrize(("inference", "effect"), [("laplace", "towards ½"), ("ep", "are 0 or 1")])
-def test_an_amplitude_that_nothing_holds_is_said(rng, monkeypatch, inference, effect):
+def test_an_amplitude_that_nothing_holds_is_said(rng, inference, effect):
     """Classes without an error between them: the evidence grows with the amplitude, and a prior holds it."""
-    monkeypatch.setattr(classes_warnings, "STEEP", 500.0)
+    options = {"inference": inference, "options": [ClassOptions(steep=500.0)]}
     X = rng.uniform(-3, 3, size=(80, 1))
     X = X[np.abs(X[:, 0]) > 0.3]
     kernel, t = 1.0 * Gaussian(1.0), X[:, 0] > 0
     with pytest.warns(ConvergenceWarning, match=f"variance of the latent function is .*{effect}.*prior='auto'"):
-        loose = GaussianProcessClassifier(kernel, inference=inference, prior=None).fit(X, t)
+        loose = GaussianProcessClassifier(kernel, **options, prior=None).fit(X, t)
     for prior in (weak_priors(kernel, X), "auto"):  # a warning would be an error
-        held = GaussianProcessClassifier(kernel, inference=inference, prior=prior).fit(X, t)
+        held = GaussianProcessClassifier(kernel, **options, prior=prior).fit(X, t)
         assert held.kernel_.scale < 500.0 < loose.kernel_.scale
     assert (loose.predict(X) == t).all()
 

@@ -16,6 +16,7 @@ import pytest
 import mercer
 from mercer import _clock
 from mercer._clock import Clock, latest
+from mercer.approximate import MachineOptions
 from mercer.exceptions import NotEnoughTime
 from mercer.inference.softmax import SoftmaxPosterior
 from mercer.kernels import Gaussian, PolynomialBasis
@@ -166,10 +167,10 @@ def test_short_of_time_a_few_thousand_rows_have_landmarks_and_it_is_said(name):
     assert model.plan_ == mercer.plan(MODELS[name](0.5), *data(name, 1500), options=slow)
 
 
-def test_lam_of_some_rows_is_that_of_all_of_them_in_their_unit(monkeypatch):
-    monkeypatch.setattr("mercer.approximate.lam_path.EXTRA", 1e9)  # a path that takes for ever
+def test_lam_of_some_rows_is_that_of_all_of_them_in_their_unit():
     X, y = data("hinge, searched", 700)
-    some, _ = fitted("hinge, searched", 700, 60.0)
+    forever = {"options": MachineOptions(more_lams=int(1e9))}  # a path that takes for ever
+    some = MODELS["hinge, searched"](60.0).set_params(**forever).fit(X, y)
     assert any("of the rows" in one for one in some.fit_report_["selection_warnings"])
     assert (np.asarray(some.predict(X)) == y).mean() > 0.7
 

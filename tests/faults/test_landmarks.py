@@ -326,3 +326,24 @@ def test_a_machine_in_other_units_and_far_from_zero(change):
         for s, at in ((1.0, 0.0), change)
     ]
     np.testing.assert_allclose((models[1].predict(X) - level) / scale, models[0].predict(X), atol=5e-3)
+
+
+@pytest.mark.parametrize("how", [Landmarks(40), Landmarks(40, solve=True), Landmarks(40, held=40)])
+@pytest.mark.parametrize("criterion", ["loo", "gcv", "evidence"])
+def test_a_kernel_is_learnt_at_a_lam_that_is_kept(criterion, how):
+    X, y, _ = waves(250)
+    options = {"lam": 0.1, "criterion": criterion, "optimize": "kernel"}
+    exact = KernelRidge(Gaussian(3.0), approximation=None, **options).fit(X, y)
+    model = quiet(KernelRidge(Gaussian(3.0), approximation=how, **options), X, y)
+    assert model.lam_ == 0.1 and model.selection_.evaluations > 1
+    np.testing.assert_allclose(model.kernel_.length_scale, exact.kernel_.length_scale, rtol=0.2 if how.held else 1e-3)
+
+
+@pytest.mark.parametrize(("n", "d", "noise", "criterion"), [(90, 1, 1e-3, "evidence"), (300, 2, 0.0, "gcv")])
+def test_a_lam_lost_in_rounding_leaves_the_fit_of_landmarks(n, d, noise, criterion):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, d))
+    y = np.sin(3 * X[:, 0]) + X[:, -1] ** 2 + noise * rng.standard_normal(n)
+    how = Landmarks(60, solve=True, held=40)
+    model = quiet(KernelRidge(Gaussian(1.0), criterion=criterion, optimize="lam", approximation=how), X, y)
+    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.01

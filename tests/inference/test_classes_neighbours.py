@@ -5,6 +5,7 @@ import pytest
 
 import mercer
 from mercer import GaussianProcessClassifier, Neighbours
+from mercer.approximate import NeighbourOptions
 from mercer.kernels import Gaussian, Matern32, Spectrum
 
 
@@ -48,12 +49,10 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
         model.log_marginal_likelihood()
 
 
-def test_neighbours_are_doubled_while_rows_left_out_gain(rng, monkeypatch):
-    monkeypatch.setattr("mercer.approximate.neighbours.FIRST", 8)
-    monkeypatch.setattr("mercer.approximate.neighbours.MOST", 32)
+def test_neighbours_are_doubled_while_rows_left_out_gain(rng):
     X = rng.uniform(-2, 2, (300, 2))
     smooth = np.sin(2 * X[:, 0]) + X[:, 1] > 0
-    options = {"criterion": None, "approximation": Neighbours()}
+    options = {"criterion": None, "approximation": Neighbours(), "options": [NeighbourOptions(first=8, most=32)]}
     model = GaussianProcessClassifier(100.0 * Gaussian(2.0), **options).fit(X, smooth)
     said = model.fit_report_["approximation"]
     tried = dict(map(tuple, said["tried"]))

@@ -12,7 +12,7 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.kernels import Exponential, Gaussian, Laplacian, Linear, Matern32, Spectrum
 from mercer.selection import Evidence
 from mercer.solvers import Cholesky, Span
-from mercer.solvers.neighbourhoods import conditionals
+from mercer.solvers.small import conditionals
 
 
 @pytest.fixture(params=["compiled", "numpy"])

@@ -6,7 +6,8 @@ import pytest
 import mercer
 from mercer import Fourier, GaussianProcessRegressor, Landmarks, Neighbours
 from mercer._clock import Clock
-from mercer.approximate.neighbours_state import NeighbourState, enough_neighbours
+from mercer.approximate.neighbours_left_out import enough_neighbours
+from mercer.approximate.neighbours_state import NeighbourState
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.inference.neighbours import NeighbourPosterior

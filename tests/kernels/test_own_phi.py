@@ -191,10 +191,11 @@ def test_the_working_set_solver_computes_its_values(cls, rng):
 def test_an_unknown_loop_is_refused(loops):
     A, out = np.zeros((2, 1)), np.zeros((2, 2))
     for code in (17, 10, 5, -2):
+        one = _native.Operations.radial(code, 1, 8)
         with pytest.raises((ValueError, KeyError)):
-            _native.pairs.radial(code, A, np.zeros((1, 2)), 0, 1e300, out)
+            _native.pairs.tree(one, A, np.zeros((1, 2)), 0, 1e300, out)
         with pytest.raises((ValueError, KeyError)):
-            _native.pairs.radial_contract(code, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(1))
+            _native.pairs.tree_contract(one, A, np.zeros((1, 2)), 0, out, 1e300, np.zeros(3))
 
 
 def test_the_table_names_loops_that_exist_and_functions_that_belong_together():

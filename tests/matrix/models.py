@@ -2,18 +2,21 @@
 
 import dataclasses
 import inspect
+import re
 from functools import cached_property
 
 import numpy as np
 from sklearn.base import is_classifier
 
 import mercer
+import mercer.approximate
+from mercer.approximate.base import NAMES
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Gaussian, PolynomialBasis
 
 FOUND = [getattr(mercer, name) for name in mercer.__all__]
 ESTIMATORS = [cls for cls in FOUND if isinstance(cls, type) and issubclass(cls, KernelEstimator)]
-APPROXIMATIONS = [cls for cls in FOUND if isinstance(cls, type) and dataclasses.is_dataclass(cls)]
+APPROXIMATIONS = [cls for cls in FOUND if isinstance(cls, type) and issubclass(cls, mercer.approximate.Approximation)]
 EXACT_AT = {"m": lambda n: n, "k": lambda n: n, "eps": lambda n: 1e-8}  # fields of an approximation
 OPTIONS = {"loss": ("logistic",), "trend": ("linear",)}  # parameters of which other values are tried too
 LEARNT = tuple({"kernel": None, "lam": None, "noise": None, "C": None, "epsilon": None}.items())
@@ -138,6 +141,7 @@ class Combination:
         names = [field.name for field in dataclasses.fields(self.approximation)]
         n = data.n // 2 if "solve" in dict(self.fields) else data.n
         exact = {name: at(n) for name, at in EXACT_AT.items() if name in names}
+        exact |= {"eps": 1e-2} if self.learns and "eps" in names else {}  # a default kernel is a rough one
         held = {"held": data.held} if "held" in names and data.held else {}
         held |= {"choose": data.X} if "choose" in names and data.change else {}  # those of rows that come later too
         return self.approximation(**exact, **held, **dict(self.fields))
@@ -176,17 +180,28 @@ class Combination:
         return ask(model.forget, last, index=keeps_rows)
 
     @property
+    def possible(self):
+        """Whether rows can be fitted with these values of the parameters at all."""
+        try:
+            self.fit(rows())
+        except ValueError as error:
+            if any(re.search(rf"\b{name}\b", str(error)) for name, _ in self.options):
+                return False
+        return True
+
+    @property
     def fields_of(self):
         return [field.name for field in dataclasses.fields(self.approximation)] if self.approximation else []
 
 
 def combinations():
-    """All of them: an approximation is there where ``approximation=`` takes its class."""
+    """All of them: an approximation is there where it fits models of the kind."""
     found = []
     for cls in ESTIMATORS:
         names = inspect.signature(cls).parameters
         options = [(), *(((name, value),) for name in OPTIONS if name in names for value in OPTIONS[name])]
-        taken = [one for one in cls._parameter_constraints.get("approximation", ()) if one in APPROXIMATIONS]
+        kinds = [kind for kind, name in NAMES.items() if name == cls.__name__]
+        taken = [one for one in APPROXIMATIONS if set(one.models).intersection(kinds)]
         for own in options:
             found.append(Combination(cls, own))
             for how in taken:
@@ -195,4 +210,4 @@ def combinations():
         if "kernel" in names and cls.criteria:
             learnt = tuple(pair for pair in (*LEARNT, ("criterion", cls.criteria[0])) if pair[0] in names)
             found += [Combination(cls, learnt, how) for how in (None, *taken)]
-    return found
+    return [one for one in found if not one.options or one.learns or one.possible]

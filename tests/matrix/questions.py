@@ -15,6 +15,7 @@ class Question(NamedTuple):
     rows: bool = False  # whether the first axis is that of the training rows
     exact: bool = True  # whether an approximation that is exact has the exact fit's answer
     counts: bool = False  # whether rows are counted or left out, so that a weight is no repeated row
+    follows: tuple = ()  # approximations by which copies leave together, so that a weight is repeated rows after all
     total: str = ""  # how answers for each target make up that for all: "sum", "mean" or "first"
 
 
@@ -27,7 +28,9 @@ def interval(method, normalise):
             options["calibration"] = (data.new, labels)
         return model.predict_interval(data.new, 0.6, method=method, **options)
 
-    return Question(ask, "y", exact=method in ("gaussian", "split"), counts=method not in ("gaussian", "split"))
+    together = ("Neighbours", "Fourier") if method == "conformal" or normalise else ()
+    counts = method not in ("auto", "gaussian", "split")  # "auto" is one of them where it counts copies
+    return Question(ask, "y", exact=method in ("gaussian", "split"), counts=counts, follows=together)
 
 
 def certificate(key):

@@ -24,7 +24,7 @@ from mercer import _native
 rng, every = np.random.default_rng(0), np.arange(9)
 X, words = rng.standard_normal((9, 5)), (rng.integers(0, 4, 60), 5 * every, 5 * every + every)
 K, C, E = np.empty((9, 9)), np.array([np.cov(X.T) for _ in range(3)]), np.exp(np.eye(4))
-_native.pairs.radial(0, X, np.ascontiguousarray(X.T), 0, 1e300, K)
+_native.pairs.tree(_native.Operations.radial(0, 5, 8), X, np.ascontiguousarray(X.T), 0, 1e300, K)
 found = [
     K, *_native.neighbours.conditionals(C, np.zeros((3, 4), dtype=bool), 1e-13, np.ones((3, 1, 4)))[:3],
     _native.neighbours.nearest(X, np.ascontiguousarray(X.T), 4, np.full(9, 9), every),
@@ -40,7 +40,7 @@ import numpy as np
 from mercer import _native
 from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Gaussian, LocalAlignment, Matern52, RandomWalk, Subsequence, TransportKernel
-from mercer.solvers.neighbourhoods import conditionals
+from mercer.solvers.small import conditionals
 
 rng = np.random.default_rng(0)
 X, words = rng.standard_normal((60, 9)), ["".join(rng.choice(list("ACGT"), n)) for n in range(12)]

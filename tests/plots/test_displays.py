@@ -15,7 +15,7 @@ from mercer.kernels import Gaussian
 from mercer.plots import BiasVarianceDisplay, IntervalDisplay, LCurveDisplay, PicardDisplay, SelectionDisplay
 from mercer.plots._base import format_number
 from mercer.selection import GCV, LOO, Choice, Discrepancy, Evidence, LCurve, compare, path
-from mercer.selection.shown import scaled, short_names
+from mercer.selection.shown import scale_to_unit, short_names
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = Gaussian(5.0)
@@ -227,11 +227,11 @@ def test_selection_shows_what_is_not_sure_or_not_in_sight(mcycle):
 
 
 def test_scaling_of_criteria():
-    found = scaled(np.array([100.0, 1.0, 10.0]), error=True)
+    found = scale_to_unit(np.array([100.0, 1.0, 10.0]), error=True)
     np.testing.assert_allclose(found, [2.0, 0.0, 1.0])
-    np.testing.assert_allclose(scaled(np.array([3.0, 2.0, 1.0]), error=False), [1.0, 0.5, 0.0])
-    np.testing.assert_allclose(scaled(np.array([-3.0, np.inf, -1.0]), error=True), [0.0, np.nan, 1.0])
-    np.testing.assert_array_equal(scaled(np.ones(3), error=True), 0.0)
+    np.testing.assert_allclose(scale_to_unit(np.array([3.0, 2.0, 1.0]), error=False), [1.0, 0.5, 0.0])
+    np.testing.assert_allclose(scale_to_unit(np.array([-3.0, np.inf, -1.0]), error=True), [0.0, np.nan, 1.0])
+    np.testing.assert_array_equal(scale_to_unit(np.ones(3), error=True), 0.0)
 
 
 def test_short_names():

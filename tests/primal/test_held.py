@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
+from mercer.approximate import LandmarkOptions
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.kernels import Gaussian, Matern32
 from mercer.primal import squared
@@ -15,9 +16,8 @@ from mercer.sources import Arrays
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 150)
-    monkeypatch.setattr("mercer.approximate.landmarks_machine.SUBSET", 150)
+def small(set_defaults):
+    set_defaults(LandmarkOptions, subset=150, machine_subset=150)
 
 
 def quiet(model, *arguments):
@@ -145,6 +145,6 @@ def test_sums_that_allow_no_lam_near_the_guess_lead_to_a_larger_one(rng, monkeyp
             raise NotPositiveDefinite("rounded off")
         return known(fit, lams)
 
-    monkeypatch.setattr(squared, "loo_values", values)
+    monkeypatch.setitem(squared.VALUES, "loo", values)
     made = KernelRidge(Matern32(1.0), criterion="loo", optimize="lam", approximation=Landmarks(40))
     assert quiet(made, *data(rng, 800)).lam_ >= limit / 4

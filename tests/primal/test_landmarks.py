@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer import KernelRidge, Landmarks
+from mercer.approximate import LandmarkOptions
 from mercer.exceptions import NumericalWarning
 from mercer.gram import TiledGram, take
 from mercer.gram.landmarks import drawn
@@ -25,7 +26,7 @@ from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import PlanOptions, plan_class
 from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
-from mercer.solvers.rpcholesky import random_pivots
+from mercer.solvers.pivoted import random_pivots
 from mercer.sources import Arrays
 
 
@@ -257,10 +258,10 @@ def test_criteria_choose_lam_on_all_rows(rng):
         KernelRidge(criterion=KFold(5), approximation=Landmarks(20)).fit(X, Y[:, 0])
 
 
-def test_hyper_parameters_come_from_a_subset_and_all_rows(rng, monkeypatch):
-    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 500)
+def test_hyper_parameters_come_from_a_subset_and_all_rows(rng):
     X, Y = problem(rng, 4000)
-    model = KernelRidge(Gaussian(5.0), criterion=LOO(), approximation=Landmarks(256)).fit(X, Y[:, 0])
+    options = {"approximation": Landmarks(256), "options": LandmarkOptions(subset=500)}
+    model = KernelRidge(Gaussian(5.0), criterion=LOO(), **options).fit(X, Y[:, 0])
     assert 0.2 < model.kernel_.length_scale < 2.0
     assert np.sqrt(np.nanmean(model.loo_residuals_**2)) < 0.25
     assert model.selection_.kernel is model.kernel_

@@ -8,6 +8,7 @@ import sklearn.base
 
 import mercer
 from mercer import GaussianProcessRegressor, Landmarks
+from mercer.approximate import LandmarkOptions
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian, Matern32
 
@@ -50,10 +51,10 @@ def test_the_bound_is_below_the_evidence_and_variances_are_not_below_zero(rng):
     assert far.latent_std[0] == pytest.approx(1.0, rel=1e-6)  # the prior comes back
 
 
-def test_hyper_parameters_from_a_subset_and_the_bound(rng, monkeypatch):
-    monkeypatch.setattr("mercer.approximate.landmarks.SUBSET", 200)
+def test_hyper_parameters_from_a_subset_and_the_bound(rng):
     X, y = data(rng, 1500)
-    model = quiet(GaussianProcessRegressor(approximation=Landmarks(300)), X, y)
+    options = {"options": LandmarkOptions(subset=200)}
+    model = quiet(GaussianProcessRegressor(approximation=Landmarks(300), **options), X, y)
     assert 0.02 < model.lam_ < 0.08
     new, truth = data(rng, 500)
     low, high = model.predict_interval(new).T

@@ -9,7 +9,7 @@ from mercer import SVR, GaussianProcessRegressor, KernelMachine, KernelRidge, St
 from mercer._clock import Clock
 from mercer.kernels import Categorical, Gaussian, Linear, Periodic, Spectrum, Table
 from mercer.report import collect, render
-from mercer.selection.judging import beside, fair_folds, least_seconds
+from mercer.selection.judging import fair_folds, judge_simple_models, least_seconds
 
 
 def page_of(found):
@@ -342,6 +342,6 @@ def test_importance_of_a_page_that_has_no_time_is_told_from_few_rows_in_few_call
 def test_simple_models_that_would_outlast_the_time_are_not_begun(rng):
     X, y = rng.standard_normal((4000, 30)), rng.integers(0, 9, 4000)
     assert least_seconds("boosted trees", 4000, 30, 9) > 1.0 > least_seconds("boosted trees", 4000, 30, 0)
-    found = beside(X, y, True, fair_folds(y, True), clock=Clock(0.2))
+    found = judge_simple_models(X, y, True, fair_folds(y, True), clock=Clock(0.2))
     assert "boosted trees" not in [name for name, _ in found]
     assert found[0][0] == "commonest class"

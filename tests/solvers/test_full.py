@@ -13,8 +13,7 @@ from mercer.gram import Rows, ScaledGram, TiledGram
 from mercer.gram.neighbours import NearestRows
 from mercer.kernels import Exponential, Gaussian, Matern32, Spectrum
 from mercer.solvers import LandmarkSizeOptions, PlanOptions
-from mercer.solvers.blocks import by_blocks
-from mercer.solvers.full import solve_all
+from mercer.solvers.full import FullSolveOptions, System, by_blocks, solve_all
 
 
 def problem(rng, n):
@@ -93,11 +92,9 @@ def test_objects_are_solved_for(rng):
 @pytest.mark.filterwarnings("ignore::mercer.exceptions.NumericalWarning")
 @pytest.mark.parametrize("steps", [1, 3, 10, 30])
 @pytest.mark.parametrize("kernel", [Exponential(2.0), Gaussian(0.5)])
-def test_a_solution_cut_short_is_not_worse_than_the_landmarks(data, monkeypatch, kernel, steps):
-    monkeypatch.setattr("mercer.solvers.full.MAX_ITER", steps)
-    monkeypatch.setattr("mercer.solvers.full.ROUNDS", 1)
+def test_a_solution_cut_short_is_not_worse_than_the_landmarks(data, kernel, steps):
     X, y = data
-    exact, whole = both(kernel, 1e-3, X, y, m=200)
+    exact, whole = both(kernel, 1e-3, X, y, m=200, options=FullSolveOptions(max_iter=steps, rounds=1))
     plain = KernelRidge(kernel, 1e-3, approximation=Landmarks(200)).fit(X, y)
     assert apart(exact, whole, X) <= apart(exact, plain, X) * (1 + 1e-9)
     said = whole.fit_report_["approximation"]
@@ -109,25 +106,26 @@ def test_blocks_solve_the_system(rng, scaled):
     X, lam = problem(rng, 1500)[0], 1e-3
     K, B = TiledGram(Exponential(2.0), X), rng.standard_normal((1500, 2))
     K = ScaledGram(K, rng.uniform(0.5, 2.0, 1500)) if scaled else K
-    found = by_blocks(K, lam, B, 1, 1e-3, FOREVER)
+    goal = np.full(1, 1e-3)
+    found = by_blocks(K, lam, B, goal, FOREVER)
     np.testing.assert_allclose(B - K @ found.X - lam * found.X, found.R, atol=1e-8)
     assert np.sqrt(np.mean(found.R[:, 0] ** 2)) < 1e-3 and not found.cut and found.passes < 60
-    assert not by_blocks(K, lam, B, 1, 1e-3, Clock(1e-9)).passes > 1
-    assert by_blocks(K, lam, B, 1, 1e-3, Clock(60.0), last=1e3).cut
-    assert not by_blocks(K, lam, B, 1, 1e-3, Clock(60.0), last=1.0).cut
+    assert not by_blocks(K, lam, B, goal, Clock(1e-9)).passes > 1
+    assert by_blocks(K, lam, B, goal, Clock(60.0), last=1e3).cut
+    assert not by_blocks(K, lam, B, goal, Clock(60.0), last=1.0).cut
 
 
-def test_rough_kernels_with_little_noise_go_by_blocks(data, monkeypatch):
+def test_rough_kernels_with_little_noise_go_by_blocks(data):
     X, y = data[0][:700], data[1][:700]
     rough = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
     smooth = both(Matern32(1.5), 0.5, X, y)[1].fit_report_["approximation"]
     assert (rough["method"], smooth["method"]) == ("blocks", "conjugate gradients")
-    monkeypatch.setattr("mercer.approximate.full.ROUGH", np.inf)
-    other = both(Exponential(2.0), 1e-3, X, y)[1].fit_report_["approximation"]
+    other = both(Exponential(2.0), 1e-3, X, y, options=FullSolveOptions(rough_trace=np.inf))[1].fit_report_[
+        "approximation"
+    ]
     assert other["verdict"] == rough["verdict"] == "solved" and rough["passes"] < other["passes"]
-    monkeypatch.undo()
-    monkeypatch.setattr("mercer.solvers.blocks.MOST_PASSES", 3)  # too slow: conjugate gradients go on
-    exact, slow = both(Exponential(2.0), 1e-3, X, y)
+    few = FullSolveOptions(block_passes=3)  # too slow: conjugate gradients go on
+    exact, slow = both(Exponential(2.0), 1e-3, X, y, options=few)
     said = slow.fit_report_["approximation"]
     assert said["verdict"] == "solved" and apart(exact, slow, X) <= said["distance"] * (1 + 1e-6)
 
@@ -176,7 +174,7 @@ def test_no_step_begins_that_would_end_too_late(data):
         return R
 
     def solve(clock, seconds):
-        return solve_all(K, K, 1.0, y, H, np.zeros((1, 1)), precondition, 1e-3, clock, seconds=seconds)
+        return solve_all(System(K, K, 1.0, y, H), np.zeros((1, 1)), precondition, 1e-3, clock, seconds=seconds)
 
     assert solve(Clock(10.0), 3.0) is None and not asked  # one step and its end are five products
     assert solve(Clock(30.0), 3.0).rms < 1e-3

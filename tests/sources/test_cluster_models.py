@@ -9,6 +9,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mercer import GaussianProcessRegressor, KernelMachine, KernelRidge, Landmarks
+from mercer.approximate import LandmarkOptions
 from mercer.kernels import Gaussian
 from mercer.losses import BY_NAME
 
@@ -26,11 +27,9 @@ def data():
 
 
 @pytest.fixture(autouse=True)
-def few(monkeypatch):
+def few(set_defaults):
     """Hyper-parameters are chosen on few rows, and with few landmarks."""
-    for place, rows in (("landmarks", 150), ("landmarks_machine", 100)):
-        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", rows)
-    monkeypatch.setattr("mercer.approximate.landmarks_process.CLIMBED", 300)
+    set_defaults(LandmarkOptions, subset=150, machine_subset=100, bound_rows=300)
 
 
 def arrays(X, y, w):

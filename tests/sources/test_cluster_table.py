@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mercer import load
+from mercer.approximate import LandmarkOptions
 from mercer.cli import large, main
 from mercer.selection import judging
 from mercer.sources import cluster as clusters
@@ -20,14 +21,13 @@ KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel", "--no-progress")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, set_defaults):
     """A table in two files and in one, with holes in a column and in the target."""
     monkeypatch.setattr(large, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
     monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
-    for place in ("landmarks", "landmarks_machine"):
-        monkeypatch.setattr(f"mercer.approximate.{place}.SUBSET", 200)
+    set_defaults(LandmarkOptions, subset=200, machine_subset=200)
     rng = np.random.default_rng(0)
     x, site = rng.uniform(-2, 2, N), rng.choice(["dry", "wet"], N)
     y = np.sin(2 * x) + (site == "wet") + 0.3 * rng.standard_normal(N)

@@ -1,6 +1,6 @@
 """Compiled loops, and the same in NumPy where there are none: nobody asks which it is.
 
-``_native.pairs.radial(…)`` is the compiled function of pairs.c, or its twin in ``plain.pairs``. The best variant that
+``_native.pairs.tree(…)`` is the compiled function of pairs.c, or its twin in ``plain.pairs``. The best variant that
 the processor can run is chosen once, at import; the environment variable MERCER_NATIVE chooses another (v2, v3, v4), or
 none (0). Loops are serial and release the GIL: threads are started by ``_threads``.
 """
@@ -10,15 +10,24 @@ from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
 from mercer._native.neighbours import NeighbourLoops
+from mercer._native.operations import ANOVA, COLUMN, CONSTANT, LINEAR, PRODUCT, RADIAL, SUM, Operations
 from mercer._native.pairs import CODES, RAW, PairLoops
 from mercer._native.strings import StringLoops
 from mercer._native.transport import TransportLoops
 from mercer._native.walks import WalkLoops
 
 __all__ = [
+    "ANOVA",
     "CODES",
+    "COLUMN",
+    "CONSTANT",
+    "LINEAR",
     "RAW",
+    "PRODUCT",
+    "RADIAL",
+    "SUM",
     "Loops",
+    "Operations",
     "describe",
     "dual",
     "matrix",

@@ -3,6 +3,20 @@
 
 #define UNKNOWN_CODE 1
 
+/* One operation of a tree of kernels: k is a leaf, or the sum or product of the operation before it and of ``left``.
+   Columns are those of the points; strips are counted in the work space. */
+typedef struct {
+    index what, code, first, columns;
+    index powers;  /* the first of the columns e^(ρx), e^(−ρx), of each column in turn; -1: there are none */
+    index lengths; /* 0: no length is wanted, 1: one of all columns, 2: one of each */
+    index left;
+    index weights; /* the strip of what it is contracted with; -1: W itself */
+    index slopes;  /* the first strip of what its derivatives are made of */
+    double scale, shape; /* c k; and α, or the strength of an Anova kernel */
+} operation;
+
+enum { SUM, PRODUCT, CONSTANT, LINEAR, RADIAL, COLUMN, ANOVA };
+
 #define REAL double
 #define TYPED(function) NAME(JOIN(function, _float64))
 #define EXP exp_float64

@@ -6,7 +6,7 @@ from mercer._native.library import INT, POINTER, REAL, address, by_rows, stride
 
 CODES = {"gaussian": 0, "exponential": 1, "matern32": 2, "matern52": 3, "rationalquadratic": 4}  # φ(s)
 RAW = -1  # s itself, a squared distance
-ANOVA_STRIP = 128  # as in pairs.h: columns that the contraction of an Anova kernel has in its work space
+LINE = 16  # numbers of a line of the cache, at most: work space begins with a line
 
 
 class PairLoops:
@@ -14,31 +14,47 @@ class PairLoops:
 
     def __init__(self, library):
         matrix = (POINTER, INT)
-        self._radial = library.functions("radial", INT, REAL, INT, INT, INT, *matrix, *matrix, REAL, *matrix)
+        both = (INT, POINTER, INT, INT, *matrix, *matrix, INT, REAL, INT, POINTER)
+        self._tree = library.functions("tree", *both, *matrix)
+        self._tree_contract = library.functions("tree_contract", *both, *matrix, POINTER)
         product = (INT, REAL, INT, INT, INT, *matrix, POINTER, POINTER, *matrix, *matrix, REAL, REAL)
         self._radial_from_product = library.functions("radial_from_product", *product)
-        self._radial_contract = library.functions(
-            "radial_contract", INT, REAL, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
-        )
         self._radial_contract_product = library.functions(
             "radial_contract_product", *product, *matrix, POINTER, POINTER, POINTER, POINTER, POINTER
-        )
-        self._anova = library.functions("anova", INT, INT, INT, INT, *matrix, *matrix, REAL, REAL, *matrix)
-        self._anova_contract = library.functions(
-            "anova_contract", INT, INT, INT, INT, *matrix, *matrix, *matrix, REAL, POINTER, POINTER, POINTER
         )
         self._laplacian = library.functions("laplacian", INT, INT, INT, *matrix, *matrix, *matrix)
         self._weighted_abs = library.functions("weighted_abs", INT, INT, INT, *matrix, *matrix, *matrix, POINTER)
 
-    def radial(self, code, A, Bt, first, largest, out, shape=1.0):
-        """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows."""
-        (m, d), n = A.shape, out.shape[1]
-        failed = self._radial[A.dtype](
-            code, shape, m, d, n, address(A), A.strides[0] // A.itemsize, address(Bt, first),
-            Bt.strides[0] // Bt.itemsize, largest, address(out), out.strides[0] // out.itemsize,
+    def tree(self, operations, A, Bt, first, largest, out):
+        """out[i, j] = k(aᵢ, b₍first₊ⱼ₎), k a tree of kernels; squared distances are at most ``largest``.
+
+        Where Bt has more columns than are asked for, up to a whole line of the cache, they are read: finite numbers.
+        """
+        width = operations.width
+        work = np.empty((operations.count + 1) * width + LINE, dtype=A.dtype)
+        failed = self._tree[A.dtype](
+            operations.count, operations.table, *out.shape, address(A), A.strides[0] // A.itemsize,
+            address(Bt, first), Bt.strides[0] // Bt.itemsize, Bt.shape[1] - first, largest, width,
+            address(work), address(out), out.strides[0] // out.itemsize,
         )  # fmt: skip
         if failed:
-            _refuse(code)
+            _refuse()
+
+    def tree_contract(self, operations, A, Bt, first, W, largest, found):
+        """Add what the weights W of the values of a tree of kernels give, leaf by leaf.
+
+        With v the values of a leaf and w its weights (W times its cofactor): found[2 leaf:] begins with Σ w v and
+        Σ w ∂v/∂shape; after those of all operations comes Σ w ∂v/∂log ℓ of each column, for one length in the first.
+        """
+        width, W = operations.width, by_rows(W)
+        work = np.empty((operations.strips + 1) * width + LINE, dtype=A.dtype)
+        failed = self._tree_contract[A.dtype](
+            operations.count, operations.table, *W.shape, address(A), A.strides[0] // A.itemsize,
+            address(Bt, first), Bt.strides[0] // Bt.itemsize, Bt.shape[1] - first, largest, width,
+            address(work), address(W), W.strides[0] // W.itemsize, address(found),
+        )  # fmt: skip
+        if failed:
+            _refuse()
 
     def radial_from_product(self, code, G, aa, bb, A, B, near, largest, shape=1.0):
         """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences.
@@ -51,19 +67,7 @@ class PairLoops:
             address(B), stride(B), near, largest,
         )  # fmt: skip
         if failed:
-            _refuse(code)
-
-    def radial_contract(self, code, A, Bt, first, W, largest, sums, shape=1.0):
-        """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns (Σ W φ, Σ W ∂φ/∂α)."""
-        W, work, totals = by_rows(W), np.empty(2 * W.shape[1], dtype=A.dtype), np.zeros(2)
-        failed = self._radial_contract[A.dtype](
-            code, shape, *A.shape, W.shape[1], address(A), A.strides[0] // A.itemsize, address(Bt, first),
-            Bt.strides[0] // Bt.itemsize, address(W), W.strides[0] // W.itemsize, largest, address(work), address(sums),
-            address(totals),
-        )  # fmt: skip
-        if failed:
-            _refuse(code)
-        return float(totals[0]), float(totals[1])
+            _refuse()
 
     def radial_contract_product(self, code, G, aa, bb, A, B, near, largest, W, rows, columns, sums, shape=1.0):
         """G ← W ∘ φ′(s) with s from the product as in ``radial_from_product``; returns (Σ W φ, Σ W ∂φ/∂α).
@@ -72,36 +76,15 @@ class PairLoops:
         (a − b)² must not be multiplied out, are 0 in G: their Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)² are added to sums[k].
         """
         (m, n), W, totals = G.shape, by_rows(W), np.zeros(2)
-        work = np.empty(2 * n, dtype=G.dtype)
+        work = np.empty(3 * n, dtype=G.dtype)
         failed = self._radial_contract_product[G.dtype](
             code, shape, m, A.shape[1], n, address(G), stride(G), address(aa), address(bb), address(A), stride(A),
             address(B), stride(B), near, largest, address(W), stride(W), address(work), address(rows),
             address(columns), address(sums), address(totals),
         )  # fmt: skip
         if failed:
-            _refuse(code)
-        return float(totals[0]), float(totals[1])
-
-    def anova(self, code, A, Bt, first, strength, whole, out):
-        """out[i, j] = whole · ∏ₖ (1 + aφ(|aᵢₖ − b₍first₊ⱼ₎ₖ|)), a the strength."""
-        failed = self._anova[A.dtype](
-            code, *A.shape, out.shape[1], address(A), stride(A), address(Bt, first), stride(Bt),
-            strength, whole, address(out), stride(out),
-        )  # fmt: skip
-        if failed:
-            _refuse(code)
-
-    def anova_contract(self, code, A, Bt, first, W, strength, sums):
-        """(Σ V, Σ V Σₖ aφₖ/fₖ) with V = W ∘ ∏ₖ fₖ, fₖ = 1 + aφₖ; sums[k] += Σ V (−a u φ′)/fₖ."""
-        W, totals = by_rows(W), np.zeros(2)
-        work = np.empty(ANOVA_STRIP * (A.shape[1] + 1), dtype=A.dtype)
-        failed = self._anova_contract[A.dtype](
-            code, *A.shape, W.shape[1], address(A), stride(A), address(Bt, first), stride(Bt),
-            address(W), stride(W), strength, address(work), address(sums), address(totals),
-        )  # fmt: skip
-        if failed:
-            _refuse(code)
-        return float(totals[0]), float(totals[1])
+            _refuse()
+        return totals
 
     def laplacian(self, A, Bt, out):
         """out[i, j] = exp(−‖aᵢ − bⱼ‖₁)."""
@@ -118,6 +101,6 @@ class PairLoops:
         )
 
 
-def _refuse(code):
+def _refuse():
     """Raise for a code that no loop has."""
-    raise ValueError(f"no φ has the code {code}; expected one of {sorted([RAW, *CODES.values()])}.")
+    raise ValueError(f"no such φ; its code must be one of {sorted([RAW, *CODES.values()])}.")

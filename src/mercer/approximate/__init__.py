@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING
 
 from mercer.approximate.base import Approximation, Hyperparameters, Problem, choose
 from mercer.approximate.fitted import Fitted
+from mercer.approximate.options import (
+    ClassOptions,
+    LandmarkOptions,
+    MachineOptions,
+    NeighbourOptions,
+    ProcessOptions,
+    TimeOptions,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from mercer.approximate.exact import Exact
@@ -14,8 +22,9 @@ if TYPE_CHECKING:
     from mercer.approximate.spectral import Fourier
 
 __all__ = [
-    "Approximation", "Exact", "Fitted", "Fourier", "FullSolve", "Hyperparameters", "Landmarks", "Neighbours", "Problem",
-    "choose",
+    "Approximation", "ClassOptions", "Exact", "Fitted", "Fourier", "FullSolve", "Hyperparameters",
+    "LandmarkOptions", "Landmarks", "MachineOptions", "NeighbourOptions", "Neighbours", "Problem", "ProcessOptions",
+    "TimeOptions", "choose",
 ]  # fmt: skip
 HOMES = {"Exact": "exact", "FullSolve": "full", "Fourier": "spectral", "Landmarks": "landmarks"}
 

@@ -11,6 +11,7 @@ from mercer._clock import FOREVER, Clock
 from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.kernels import check_kernel
+from mercer.approximate.options import TimeOptions
 from mercer.gram import Rows
 from mercer.kernels import Kernel
 from mercer.selection.base import Rule
@@ -22,8 +23,6 @@ NAMES = {
     "ridge": "KernelRidge", "process": "GaussianProcessRegressor", "classes": "GaussianProcessClassifier",
     "machine": "KernelMachine",
 }  # fmt: skip
-UNASKED = 30.0  # seconds of a search that nobody has asked for
-SEARCHED = 0.25  # of the time, for a search on some of the rows before a fit that is not exact
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,14 +187,14 @@ class Problem:
 
     def search_limit(self):
         """The clock of a search: half a minute where nobody has asked for it, nor limited it."""
-        return self.clock if self.asked or self.clock.limited else Clock(UNASKED)
+        return self.clock if self.asked or self.clock.limited else Clock(self.options[TimeOptions].unasked)
 
     def search_clock(self, share=1.0, fits=1):
         """The clock of a search: ``share`` of the time that is left by so many last fits as the plan predicts."""
         if not self.clock.limited:
             return self.search_limit()
         if self.on_some:
-            return self.clock.part(share * SEARCHED)
+            return self.clock.part(share * self.options[TimeOptions].subset_share)
         return self.clock.part(share, keep=self.options[PlanOptions].caution * fits * self.plan.last)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from mercer._state import check
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.classes_warnings import warn_of_fit
-from mercer.approximate.expressions import LEAST_ROWS, search_class_expressions
 from mercer.approximate.fitted import Fitted, by_target, number_by_target
+from mercer.approximate.kernels import LEAST_ROWS, search_class_expressions
 from mercer.approximate.labels import as_signs, stratified_order
 from mercer.gram import TiledGram
 from mercer.inference.classes import ClassModel, ClassPosterior, OneAgainstRest
@@ -19,15 +19,15 @@ from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels import Kernel
-from mercer.selection import SearchOptions
-from mercer.selection.priors import FEW, LogNormal, Priors, as_prior, weak_priors
+from mercer.selection import PriorOptions, SearchOptions
+from mercer.selection.priors import LogNormal, Priors, as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.latent import search_latent
 from mercer.solvers.plan import plan_arrays
 
-STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0}  # factorisations of a fit, about
-COUPLED = 27.0  # the same for each class of a softmax: explicit inverses, and what is left out
+# Factorisations of a fit, about; for each class of a softmax, with its explicit inverses and what is left out.
+STEPS = {"laplace": 6.0, "ep": 20.0, "mcmc": 40.0, "quadrature": 6.0, "softmax": 27.0}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,7 +93,7 @@ class ClassProblem(Problem):
         what = f"GaussianProcessClassifier for n = {n}" + (f" and {classes} classes" if classes > 2 else "")
         instead = "fewer rows, or multi_class='one_vs_rest'" if coupled else "fewer rows"
         reason = f"{arrays} arrays of n × n: K, its adjoint, and a factor for each function."
-        steps = COUPLED * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
+        steps = STEPS["softmax"] * classes if coupled else STEPS[self.inference] * (1 if classes == 2 else classes)
         options = {"operations": steps * n**3 / 3, "searches": self.criterion is not None, "instead": instead}
         return plan_arrays(self.inference, self.sizes(binding), arrays, reason=reason, what=what, **options)
 
@@ -119,7 +119,9 @@ class ClassProblem(Problem):
         }
         found = []
         for i, kernel in enumerate(kernels):
-            space = SearchSpace(kernel, prior=kernel_prior(self.prior, kernel, rows, self.link))
+            space = SearchSpace(
+                kernel, prior=kernel_prior(self.prior, kernel, rows, self.link, self.options[PriorOptions])
+            )
             record = Record(self.search_clock(1.0 / (len(kernels) - i)), self.report)
             found.append(search_latent(space, rows.X, model.evaluate, record=record, **options))
         result = best_of(found).warn()
@@ -235,10 +237,10 @@ class ApproximateClasses(Fitted):
         self.posterior = posterior
 
 
-def kernel_prior(prior, kernel, rows, link):
+def kernel_prior(prior, kernel, rows, link, options=PriorOptions()):
     """−log density of log θ, or None."""
     if isinstance(prior, str):
-        weak = weak_priors(kernel, rows.X, None, rows.weight).priors if rows.n < FEW else {}
+        weak = weak_priors(kernel, rows.X, None, rows.weight, options).priors if rows.n < options.rows else {}
         return Priors(weak | {name: latent_scale(link) for name in kernel.names if name.split("__")[-1] == "scale"})
     prior = as_prior(prior)
     unused = prior.unused(kernel.names) if isinstance(prior, Priors) else []

@@ -10,14 +10,9 @@ import numpy as np
 
 from mercer.approximate.classes import ApproximateClasses
 from mercer.approximate.labels import stratified_order
+from mercer.approximate.options import ClassOptions, TimeOptions
 from mercer.inference.temperature import best_temperature, left_out_losses, tempered
 from mercer.kernels.hyper import lengths_of
-from mercer.solvers.plan_approximate import SUBSET
-
-TRIED = 512  # rows left out for each length factor, and for each number of neighbours
-FACTORS = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
-RESCALED = 0.4  # of the time that is left after a search on a subset
-JUDGED = 2048  # rows left out at the end
 
 
 class ClassesByRows(ABC):
@@ -35,6 +30,7 @@ class ClassesByRows(ABC):
 
     def __init__(self, problem, how):
         self.problem, self.rows, self.how = problem, problem.rows, how
+        self.options = problem.options[ClassOptions]
         self.number, self.mean = self.rows.y[:, 0].astype(np.int64), (problem.mean or 0.0, problem.constant)
         if problem.inference != "laplace":
             raise ValueError("a classifier by neighbours or on landmarks has inference='laplace'.")
@@ -67,17 +63,18 @@ class ClassesByRows(ABC):
     def search(self):
         """`Hyperparameters` by some of the rows; then by a length factor on all."""
         problem, rows = self.problem, self.rows
-        some = rows.take(np.sort(stratified_order(rows.y[:, 0], self.how.random_state)[:SUBSET]))
+        some = rows.take(np.sort(stratified_order(rows.y[:, 0], self.how.random_state)[: self.options.subset]))
         at = problem.learn(problem.label_model(some, False), some)  # as all rows are: one class against the rest
-        if at.result is not None and rows.n > SUBSET:
+        if at.result is not None and rows.n > self.options.subset:
             at.kernel = at.result.kernel = self._rescale_lengths(at.kernel)
         return at
 
     def _rescale_lengths(self, kernel):
         """The kernel with all length scales times the factor of the least log loss of rows left out."""
-        free, rows = lengths_of(kernel.names), self.some(TRIED)
-        tried, clock = {}, self.problem.clock.part(RESCALED)
-        for factor in FACTORS if free.any() and clock.fits(2.0 * self.trial) else ():  # one alone says nothing
+        free, rows = lengths_of(kernel.names), self.some(self.options.tried)
+        tried, clock = {}, self.problem.clock.part(self.problem.options[TimeOptions].rescaling_share)
+        factors = (1.0, math.sqrt(0.5), math.sqrt(2.0), 0.5, 2.0)
+        for factor in factors if free.any() and clock.fits(2.0 * self.trial) else ():  # one alone says nothing
             if not clock.fits(clock.seconds / max(len(tried), 1)):
                 break
             one = kernel.with_theta(np.clip(kernel.theta + free * math.log(factor), *kernel.theta_bounds.T))
@@ -86,7 +83,7 @@ class ClassesByRows(ABC):
 
     def fit(self, at):
         """`ApproximateClasses` at a kernel, judged by rows left out."""
-        problem, rows, f, judged = self.problem, self.rows, self.at(at.kernel), self.some(JUDGED)
+        problem, rows, f, judged = self.problem, self.rows, self.at(at.kernel), self.some(self.options.judged)
         number, weight, prob = self.number[judged], rows.weights()[judged], self.left_out(f, judged)
         temperature = best_temperature(prob, number, weight) if problem.tempers else 1.0
         prob = tempered(prob, temperature)

@@ -4,11 +4,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
+from mercer.approximate.options import ClassOptions
 from mercer.inference.temperature import at_end
-
-STEEP = 1e5  # prior variance of f: a link turns nearly every value of such a function into 0 or 1
-HEAVY = 1e6  # weight times prior variance of f: Newton's steps are then lost in rounding
-WORSE = 1.05  # times the log loss of the class frequencies
 
 
 def warn_of_fit(problem, at, rows, infos, losses, temperature):
@@ -18,7 +15,7 @@ def warn_of_fit(problem, at, rows, infos, losses, temperature):
     if at.result is not None:
         remedies = _remedies(problem)
         _warn_of_amplitude(problem, float(np.mean(variances)), remedies)
-        _warn_of_losses(*losses, float(np.mean(variances)), remedies)
+        _warn_of_losses(problem, *losses, float(np.mean(variances)), remedies)
     if problem.tempers and at_end(temperature):
         warn(
             f"GaussianProcessClassifier: the temperature {temperature:.3g} is at the end of its range: the "
@@ -38,7 +35,7 @@ def _remedies(problem):
 
 def _warn_of_amplitude(problem, variance, remedies):
     """Say so when the search has found nothing that holds the amplitude."""
-    if variance <= STEEP:
+    if variance <= problem.options[ClassOptions].steep:
         return
     effect = "probabilities are 0 or 1 but in a thin layer between the classes"
     if problem.inference == "laplace":
@@ -51,9 +48,9 @@ def _warn_of_amplitude(problem, variance, remedies):
     )
 
 
-def _warn_of_losses(loss, frequencies, variance, remedies):
+def _warn_of_losses(problem, loss, frequencies, variance, remedies):
     """Say so when learnt probabilities are worse than none: the class frequencies, left out as well."""
-    if loss <= WORSE * frequencies:
+    if loss <= problem.options[ClassOptions].worse * frequencies:
         return
     warn(
         "GaussianProcessClassifier: the probabilities are worse than the class frequencies. Left out, a row has a "
@@ -78,7 +75,7 @@ def _warn_of_convergence(problem, infos, heavy):
         "quadrature": f"log evidence still changes by {info.get('error', np.nan):.2g} at "
         f"{info.get('nodes', 0)} nodes: a large amplitude makes the integrand steep; use fewer rows",
     }[problem.inference]
-    if problem.inference == "laplace" and heavy > HEAVY:
+    if problem.inference == "laplace" and heavy > problem.options[ClassOptions].heavy:
         text = (
             f"Newton's method has not converged {after} steps: the largest weight times the prior variance of the "
             f"latent function is {heavy:.2g}, and its steps are lost in rounding; divide the weights by their mean"

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import uncertainty
 from mercer.approximate.base import Approximation
-from mercer.approximate.fitted import Fitted
+from mercer.approximate.fitted import Fitted, Scores
 from mercer.approximate.kernels import refuse_without_points
 from mercer.kernels import Kernel
 from mercer.solvers.fitted import LeftOut
@@ -108,7 +108,7 @@ class ExactFit(Fitted):
         left = self._left()  # with the deviation of each row given the others
         known = np.isfinite(left.residuals).all(axis=1) & (left.variance > 0)
         scale = np.sqrt(left.variance[known])
-        return left.residuals[known] * self.rows.unit, scale, self.deviation(X, weight)
+        return Scores(left.residuals[known] * self.rows.unit, scale, self.deviation(X, weight))
 
     def calibration(self, levels):
         fits = self.deletion()

@@ -10,6 +10,7 @@ from mercer.approximate.fitted import by_target, slopes_of
 from mercer.approximate.process import evidence_of, make_prior, process_attributes
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
+from mercer.selection import PriorOptions
 from mercer.solvers import Cholesky, Sizes, choose_solver
 from mercer.solvers.fitted import LeftOut, left_out
 
@@ -22,7 +23,7 @@ def fit_process(problem, at):
     fit.result = at.result
     fit.said = {"reasons": list(problem.plan.reasons), "memory_predicted": problem.plan.memory_bytes}
     if problem.n_hyper_samples:
-        at.start = make_prior(problem.prior, at.kernel, rows, problem.criterion)
+        at.start = make_prior(problem.prior, at.kernel, rows, problem.criterion, problem.options[PriorOptions])
         fit.mixture, *drawn, said = hyper.draw_posteriors(problem, at, solver)
         fit.learnt = dict(zip(("hyper_samples_", "hyper_names_"), drawn, strict=True))
         fit.said["hyper_samples"] = said

@@ -8,9 +8,8 @@ from mercer._state import check, check_vectors
 from mercer._threads import few_threads
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.exact import ExactFit
-from mercer.approximate.expressions import search_expressions, searchable
 from mercer.approximate.fitted import conventions, expansion, number_by_target, slopes_of, trend_attributes
-from mercer.approximate.kernels import default_prior
+from mercer.approximate.kernels import default_prior, search_expressions, searchable
 from mercer.gram import Rows, take
 from mercer.kernels import Kernel
 from mercer.selection import SearchOptions

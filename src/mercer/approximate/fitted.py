@@ -1,12 +1,24 @@
 """What a fit has learnt, and all that its model asks of it afterwards."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._state import check
 from mercer.exceptions import NeedsAllRows
 from mercer.inference.posterior import Posterior
+
+
+class Scores(NamedTuple):
+    """Residuals of rows that a model has not seen, their scale, that of new rows, and how often each counts.
+
+    ``copies`` are weights of rows that stand for so many; None counts each row once, whatever its weight.
+    """
+
+    residuals: np.ndarray
+    scale: Any = 1.0
+    new_scale: Any = 1.0
+    copies: np.ndarray | None = None
 
 
 class Fitted:
@@ -104,7 +116,7 @@ class Fitted:
         return np.sqrt(v + lam / (1.0 if weight is None else weight))
 
     def scores(self, X, normalise, weight):
-        """(residuals of rows left out, their scale, the scale at X), in units of y."""
+        """`Scores` of rows left out, in units of y; ``normalise`` by the deviations that the model states."""
         raise NeedsAllRows("intervals by rows left out")
 
     def held_scores(self, X, normalise, weight):

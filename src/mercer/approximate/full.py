@@ -10,21 +10,17 @@ from mercer._warn import warn
 from mercer.approximate import landmarks_ridge
 from mercer.approximate.base import Approximation
 from mercer.approximate.fitted import conventions, expansion, number_by_target
-from mercer.approximate.landmarks import FACTORS, Landmarks
+from mercer.approximate.landmarks import Landmarks
 from mercer.approximate.landmarks_state import plain
-from mercer.approximate.neighbours_state import left_out_near
+from mercer.approximate.neighbours_left_out import left_out_errors
+from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows, take
 from mercer.primal import certificate as proof
-from mercer.solvers.full import ByLandmarks, Cost, seconds_of, solve_all
+from mercer.solvers.full import ByLandmarks, Cost, FullSolveOptions, System, seconds_of, solve_all
 from mercer.solvers.plan_approximate import affordable
 
 ITERATED = "A factor of all rows does not fit the memory; an iteration need not go on to the last digits."
-BEFORE = 0.4  # of the time, for the landmarks of a fit that then solves for all rows
-JUDGED, NEAR = 1024, 64  # rows left out, and neighbours of each, that say how well all rows predict
-ROUGH = 2.0  # of Σλ: the trace of K that landmarks miss beyond which blocks of rows come nearer in fewer passes
-DOWN, WORTH = 2.0, 0.001  # factor of λ from one trial to the next, and what of the error one must gain
 LATE = "No passes over all rows fit the time"
-HALVINGS = 40  # of λ, at most: without noise the error falls for ever
 
 
 @dataclass(frozen=True)
@@ -50,14 +46,16 @@ class FullSolve(Approximation):
         why = why or (ITERATED if exact.solver == "cg" else "")
         if not why:
             return None
-        factors = FACTORS if problem.lengths_tried else 0
+        factors = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
         plan = affordable(problem.row_sizes(), factors=factors, why=why)
         return plan and (cls(), plan)
 
     def search(self, problem):
         """See `Approximation.search`."""
         problem = replace(problem, on_some=True)
-        return landmarks_ridge.search(self.landmarks, problem, lambda: problem.clock.part(BEFORE))
+        return landmarks_ridge.search(
+            self.landmarks, problem, lambda: problem.clock.part(problem.options[LandmarkOptions].share_before)
+        )
 
     def fit(self, problem, at):
         """See `Approximation.fit`."""
@@ -66,7 +64,8 @@ class FullSolve(Approximation):
         if held:  # rows of weight 0 to the fit
             seen = source.take(np.arange(source.n))
             rows = Rows(seen.X, seen.y, seen.weight, rows.trend, problem.merge)
-        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, problem.criterion is not None)
+        free = problem.criterion is not None and problem.optimize != "kernel"
+        whole, at.lam = solve_all_rows(fitted, at.kernel, rows, problem.clock, free, problem.options[FullSolveOptions])
         if at.result is not None:
             at.result.lam = at.lam
         state, unit = landmarks_ridge.state_of(problem, at, fitted), problem.rows.unit
@@ -82,7 +81,7 @@ class FullSolve(Approximation):
         return state
 
 
-def solve_all_rows(fitted, kernel, rows, clock, free):
+def solve_all_rows(fitted, kernel, rows, clock, free, options=FullSolveOptions()):
     """(`Solved` for all rows, λ); None and the λ of the landmarks where it came no nearer: the certificate says which.
 
     ``fitted`` is the `LandmarkFit`. The error of a target, a tenth of which may be left, is its, or the smaller one
@@ -94,19 +93,19 @@ def solve_all_rows(fitted, kernel, rows, clock, free):
 
     def prepare(some, lam=fit.lam):
         own = None if rows.weight is None else s[some]
-        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own)
+        return ByLandmarks(kernel, take(rows.X, some), fit.chosen.points, fit.chosen.L, lam, own, options.landmarks)
 
-    cost = seconds_of(rough, rows.t + rows.q, prepare) if clock.limited else Cost(0.0, 0.0)
+    cost = seconds_of(rough, rows.t + rows.q, prepare, options) if clock.limited else Cost(0.0, 0.0)
     if not clock.fits(cost.all):
         return _keep_landmarks(found, LATE), fit.lam
     lam, error = lam_of_all(kernel, rows, fit.lam, b, free, clock.part(keep=cost.all))
     if found["verdict"] == proof.VERDICTS[0] and lam == fit.lam:
         return None, lam
     error = np.maximum(np.minimum(loo, error), fit.floor)
-    made = solve_all(
-        K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H), b, prepare(np.arange(rows.n), lam),
-        proof.CERTIFIED * error / unit, clock, blocks=fit.missing[0] > ROUGH * rows.total * lam, seconds=cost.product,
-    )  # fmt: skip
+    system = System(K, rough, lam, rows.scaled(rows.y), rows.scaled(rows.H))
+    more = {"blocks": fit.missing[0] > options.rough_trace * rows.total * lam, "seconds": cost.product}
+    goal, whole = proof.CERTIFIED * error / unit, prepare(np.arange(rows.n), lam)
+    made = solve_all(system, b, whole, goal, clock, **more, options=options)
     if made is None:
         return _keep_landmarks(found, LATE), fit.lam
     rms, passes = made.rms * unit, made.info["passes"]
@@ -121,22 +120,22 @@ def solve_all_rows(fitted, kernel, rows, clock, free):
     return made, lam
 
 
-def lam_of_all(kernel, rows, lam, b, free, clock):
+def lam_of_all(kernel, rows, lam, b, free, clock, count=1024, k=64):
     """(λ, errors) of all rows, as some of them say that are left out and predicted by their neighbours.
 
-    Landmarks that miss much of K like a large λ. Where it is free, it goes down from theirs while the error falls: the
-    mean square over the targets, as a criterion has it. The errors are those of each target.
+    Landmarks that miss much of K like a large λ. Where it is free, it is halved from theirs while the error falls by a
+    thousandth: the mean square over the targets, as a criterion has it. The errors are those of each target.
     """
-    error_at = left_out_near(kernel, rows, b, JUDGED, NEAR)
+    error_at = left_out_errors(kernel, rows, b, count, k)
     error, timed = error_at(lam), Clock()
-    for _ in range(HALVINGS if free else 0):
+    for _ in range(40 if free else 0):  # without noise the error falls for ever
         if not clock.fits(timed.seconds):
             break
         timed = Clock()
-        less = error_at(lam / DOWN)
-        if not np.linalg.norm(less) < (1.0 - WORTH) * np.linalg.norm(error):
+        less = error_at(lam / 2.0)
+        if not np.linalg.norm(less) < 0.999 * np.linalg.norm(error):
             break
-        lam, error = lam / DOWN, less
+        lam, error = lam / 2.0, less
     return lam, error
 
 

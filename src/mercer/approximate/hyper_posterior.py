@@ -5,15 +5,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._machine import check_memory
 from mercer._warn import warn
+from mercer.approximate.options import ProcessOptions
 from mercer.inference.hyper_sampling import axes_of, covariance_of, slice_sample
 from mercer.inference.mixture import PosteriorMixture
 from mercer.inference.regression import RegressionPosterior
 from mercer.selection.search.objective import CriterionObjective, Record
 from mercer.selection.search.space import SearchSpace
 
-STEP = 1e-3  # of the differences in log θ
-CHAINS, ENOUGH = 4, 1.05  # of the sampling; R̂ above this is warned of
-LEAST = 4  # draws of each chain
+CHAINS = 4  # of draws of the hyper-parameters
 
 
 class HyperPosterior:
@@ -50,11 +49,11 @@ class HyperPosterior:
 
         nan in the row and column of a z beside which K̃ cannot be factored.
         """
-        index = np.flatnonzero(free)
+        index, step = np.flatnonzero(free), 1e-3
         H = np.zeros((index.size, index.size))
         for k, j in enumerate(index):
-            up, down = (self._gradient(self.z + sign * STEP * (np.arange(len(self.z)) == j)) for sign in (1.0, -1.0))
-            H[k] = (up - down)[index] / (2.0 * STEP)
+            up, down = (self._gradient(self.z + sign * step * (np.arange(len(self.z)) == j)) for sign in (1.0, -1.0))
+            H[k] = (up - down)[index] / (2.0 * step)
         unknown = ~np.isfinite(H).all(axis=1)
         return np.where(unknown | unknown[:, None], np.nan, (H + H.T) / 2)
 
@@ -100,13 +99,13 @@ class HyperPosterior:
         return found, chains
 
 
-def checked(kernel, theta):
+def kernel_and_noise(kernel, theta):
     """(kernel, λ) of (log θ, log σ²), checked."""
-    z = checked_logs([*kernel.names, "noise"], theta)
+    z = check_logs([*kernel.names, "noise"], theta)
     return kernel.with_theta(z[:-1]), float(np.exp(z[-1]))
 
 
-def checked_logs(names, theta):
+def check_logs(names, theta):
     """(log θ, log σ²) as an array, checked."""
     z = np.asarray(theta, dtype=float)
     if z.shape != (len(names),) or not np.isfinite(z).all():
@@ -121,7 +120,7 @@ def which_are_learnt(kernel, optimize):
 
 def draws_of(n_samples):
     """Draws of each chain for so many in all."""
-    return max(LEAST, -(-n_samples // CHAINS))
+    return max(4, -(-n_samples // CHAINS))
 
 
 def factors_of(n_samples):
@@ -142,11 +141,11 @@ def check_sampling(n_samples, n, kernel, optimize, likelihood, memory):
     check_memory(count * 8.0 * n**2, f"{count} factors for n = {n}", memory, "fewer n_hyper_samples")
 
 
-def report_chains(chains, names):
-    """What a report says of the chains; those that have not mixed are warned of."""
+def report_chains(chains, names, rhat):
+    """What a report says of the chains; those whose R̂ is beyond ``rhat`` have not mixed, and are warned of."""
     count = chains.draws.shape[0] * chains.draws.shape[1]
     worst = int(np.nanargmax(chains.rhat)) if np.isfinite(chains.rhat).any() else 0
-    if not chains.complete or not chains.rhat[worst] <= ENOUGH:
+    if not chains.complete or not chains.rhat[worst] <= rhat:
         what = "the time budget was spent" if not chains.complete else "the chains have not mixed"
         warn(
             f"sampling of hyper-parameters: {what} after {count} draws (R̂ = {chains.rhat[worst]:.3f} and "
@@ -167,6 +166,7 @@ def draw_posteriors(problem, at, solver):
     clock = problem.clock.part(keep=CHAINS * count * problem.plan.last)  # each draw has a factor
     around = HyperPosterior(at.kernel, problem.rows, at.lam, problem.criterion, problem.optimize, at.start)
     draws, chains = around.sample(count, problem.bounds, clock.budget, problem.seed)
+    learnt, rhat = np.array(around.names)[around.free].tolist(), problem.options[ProcessOptions].rhat
     drawn = map(around.objective.at, draws)
     mixture = PosteriorMixture([RegressionPosterior.fit(k, problem.rows, lam, solver) for k, lam in drawn])
-    return mixture, draws, around.names, report_chains(chains, np.array(around.names)[around.free].tolist())
+    return mixture, draws, around.names, report_chains(chains, learnt, rhat)

@@ -1,13 +1,18 @@
-"""The kernel where none was given, its prior, and what a kernel has to pass on the data."""
+"""The kernel where none was given, or where a search over expressions finds one, and the checks on the data."""
 
 import numpy as np
 
 from mercer import diagnostics
+from mercer._clock import FOREVER, Clock
+from mercer.approximate.options import TimeOptions
 from mercer.kernels import Matern32
+from mercer.selection import KernelSearchOptions
+from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
 from mercer.selection.priors import LogNormal, Priors
+from mercer.selection.search import Record
 from mercer.selection.search.starts import median_heuristic
 
-FAR = 3.0  # standard deviation of the log of a length scale that nobody gave
+LEAST_ROWS = 5  # different inputs, below which no kernel is searched for
 
 
 def check_kernel(kernel, X):
@@ -33,7 +38,7 @@ def latent_kernel(X, weight):
 def default_prior(kernel):
     """log ℓⱼ ~ N(log of where it begins, 3²): few rows do not send a length that they cannot see to its bound."""
     begun = zip(kernel.names, np.exp(kernel.theta), strict=True)
-    return Priors({name: LogNormal(float(value), FAR) for name, value in begun})
+    return Priors({name: LogNormal(float(value), 3.0) for name, value in begun})
 
 
 def default_kernel(X, weight):
@@ -69,3 +74,26 @@ def refuse_without_points(kernel, points, instead):
     """Refuse to go on where a kernel, such as `Precomputed`, has kept nothing by which K could be made again."""
     if not np.isfinite(np.asarray(kernel.diag(points), dtype=float)).all():
         raise ValueError(f"{kernel!r} keeps no matrix of the training rows, so {instead}.")
+
+
+# ---------------------------------------------------------------------- kernel="auto": a search over expressions
+def searchable(rows):
+    """Whether there is something to choose a kernel by: a few different inputs, and targets that differ."""
+    return rows.n >= LEAST_ROWS and bool(np.ptp(rows.row_y, axis=0).max() > 1e-13 * np.abs(rows.row_y).max())
+
+
+def search_expressions(problem, rows, criterion, solver=None, clock=FOREVER):
+    """The `KernelSearch` for a problem, until the clock is spent."""
+    options = _search_options(problem, clock)
+    return search_kernels_rows(rows, criterion=criterion, solver=solver, seed=problem.seed, **options)
+
+
+def search_class_expressions(problem, rows, evaluate, order, scale=None):
+    """The same for labels, by the evidence that ``evaluate`` gives; ``scale`` is the prior of an amplitude."""
+    return search_classes_rows(rows, evaluate, order, scale=scale, **_search_options(problem, problem.search_clock()))
+
+
+def _search_options(problem, clock):
+    """The record, names of columns, and the options of the problem."""
+    record = Record(clock if clock.limited else Clock(problem.options[TimeOptions].unasked), problem.report)
+    return {"record": record, "names": problem.names, "options": problem.options[KernelSearchOptions]}

@@ -2,25 +2,19 @@
 
 import time
 import warnings
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._machine import check_memory
 from mercer.approximate.base import is_splitter
-from mercer.dual.columns import values_at
+from mercer.dual.columns import LossColumns, values_at
 from mercer.dual.newton import step_solver
+from mercer.gram import Rows
 from mercer.selection.result import SearchResult, best_of
 from mercer.uncertainty.alo import approximate_leave_one_out, span_rule
-
-DECADES = 4  # on either side of lam
-STEPS = 2  # a decade
-EXTENSIONS = 3  # of two decades each, where the best λ is the last
-FINE = (1 / 3, 1 / 6, -1 / 6, -1 / 3)  # decades around the best, at the end
-SHARE = 0.7  # of the time that the search may take; the rest is for the last fit
-PILOT, STORED = 600, 8000  # rows on which it is seen how long a path takes; and most rows of one that are some of all
-EXTRA, GROWTH = 8, 2.7  # λ beside the grid, and the power of n with which a path takes longer
 
 
 class Found(NamedTuple):
@@ -32,19 +26,42 @@ class Found(NamedTuple):
     warnings: list
 
 
-class LamPath:
-    """The criterion as a function of λ for one kernel; every evaluation starts from the one before.
+@dataclass(frozen=True)
+class PathRows:
+    """What λ is chosen on: a criterion, rows and the problems of their columns.
 
     A splitter sees ``target``, of all rows given. λ of all rows is ``times`` that of these, which are some of them.
     """
 
-    def __init__(self, criterion, kernel, rows, columns, target, times):
-        self.criterion, self.kernel, self.rows, self.columns = criterion, kernel, rows, columns
-        self.target, self.times = target, times
-        self.clock, self.report, self.first = FOREVER, None, True
+    criterion: Any
+    rows: Rows
+    columns: LossColumns
+    target: np.ndarray
+    times: float = 1.0
+
+    @property
+    def by_left_out(self):
+        """Whether the criterion is approximate leave-one-out."""
+        return not is_splitter(self.criterion) and self.criterion.word == "loo"
+
+    def some(self, index, stored):
+        """Return the same on some of the rows; a splitter sees all rows of the fit."""
+        part, less = self.rows.among(index), self.columns.take(index)
+        less.stored = stored
+        rule = self.criterion if is_splitter(self.criterion) else self.criterion.restrict(index)
+        return PathRows(rule, part, less, self.target, self.rows.total / part.total)
+
+
+class LamPath:
+    """The criterion as a function of λ for one kernel; every evaluation starts from the one before."""
+
+    def __init__(self, given, kernel, clock=FOREVER, report=None, first=True):
+        self.criterion, self.rows, self.columns = given.criterion, given.rows, given.columns
+        self.target, self.times, self.kernel = given.target, given.times, kernel
+        self.clock, self.report, self.first = clock, report, first
         self.values, self.kept, self.history, self.status, self.failed, self.warned = {}, {}, [], "ok", 0, []
-        self.scale = loss_scale(columns)
-        self.K, self.loo = columns.gram(kernel, rows.X), not is_splitter(criterion) and criterion.word == "loo"
+        self.scale = loss_scale(self.columns)
+        self.K, self.by_left_out = self.columns.gram(kernel, self.rows.X), given.by_left_out
 
     def path(self, lams):
         """Evaluate at every λ, the largest first."""
@@ -53,7 +70,7 @@ class LamPath:
             # A λ that is only tried may be ill-conditioned: that goes to the report, and is a warning at the λ chosen.
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                (self._loo_path if self.loo else self._fold_path)(lams)
+                (self._loo_path if self.by_left_out else self._fold_path)(lams)
             self.warned += sorted({f"{type(one.message).__name__} at a trial: {one.message}" for one in caught})
 
     def _limit(self):
@@ -147,31 +164,29 @@ def loss_scale(columns):
     return np.where(found > 0.0, found / positive.mean(), np.inf) if positive.size else None
 
 
-def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, clock, report=None, unasked=False):
+def choose_column_lam(given, kernels, lam, *, seed, clock, options, report=None, unasked=False):
     """`Found`: the kernel and λ with the smallest criterion; ``lam`` is the middle of those that are tried, or all.
 
-    `fold_rule` gives the criterion. ``report`` gets each evaluation, and a true answer stops the search; ``unasked`` is
-    whether λ = 1 will do where there is nothing to choose by. The clock is that of the whole fit.
+    ``report`` gets each evaluation, and a true answer stops the search; ``unasked`` is whether λ = 1 will do where
+    there is nothing to choose by. The clock is that of the whole fit.
     """
-    began, found = time.perf_counter(), []
-    problem = _affordable(criterion, kernels, rows, columns, lam, target, seed, clock.part(SHARE))
-    if not is_splitter(criterion) and criterion.word == "loo":
-        refuse_left_out(problem[2])
+    began, found, criterion = time.perf_counter(), [], given.criterion
+    given = _affordable(given, kernels, lam, seed, clock.part(options.share), options)
+    if given.by_left_out:
+        refuse_left_out(given.columns)
     for i, kernel in enumerate(kernels):
-        search = LamPath(problem[0], kernel, *problem[1:3], target, problem[3])
-        search.clock = clock.part(SHARE / (len(kernels) - i))
-        search.report, search.first = report, not found
-        one = _one(search, lam)
+        search = LamPath(given, kernel, clock.part(options.share / (len(kernels) - i)), report, not found)
+        one = _search_lam(search, lam, options)
         found += [] if one is None else [one]
         if search.status == "stopped":
             break
     if not found and unasked:
         return Found(
-            SearchResult(kernels[0], 1.0, np.nan, "ok", f"{_name(criterion)} says nothing: lam = 1."), None, None, []
+            SearchResult(kernels[0], 1.0, np.nan, "ok", f"{_words(criterion)} says nothing: lam = 1."), None, None, []
         )
     if not found:
         raise ValueError(
-            f"{_name(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
+            f"{_words(criterion)} has no finite value at any lam for {len(kernels)} kernel(s). Give other values "
             "of lam, or scale X and y."
         )
     result = best_of([one.result for one in found])
@@ -180,32 +195,26 @@ def choose_column_lam(criterion, kernels, rows, columns, lam, *, target, seed, c
     return best
 
 
-def _affordable(criterion, kernels, rows, columns, lam, target, seed, clock):
-    """(criterion, rows, columns, times): all rows, or as many as a whole path is predicted to end in time with.
+def _affordable(given, kernels, lam, seed, clock, options):
+    """`PathRows`: all of them, or as many as a whole path is predicted to end in time with.
 
-    One λ on a few rows shows how long it takes.
+    One λ on a few rows shows how long it takes; a path takes n^2.7 times as long.
     """
-    if not clock.limited or rows.n <= PILOT:
-        return criterion, rows, columns, 1.0
-    order, lams = np.random.default_rng(seed).permutation(rows.n), _grid(lam)
+    n, pilot = given.rows.n, options.pilot
+    if not clock.limited or n <= pilot:
+        return given
+    order, lams = np.random.default_rng(seed).permutation(n), _lam_grid(lam, options)
 
     def some(size):
-        index = np.sort(order[:size])
-        part = rows.among(index)  # a splitter sees all rows of the fit
-        less = columns.take(index)
-        less.stored = size <= STORED
-        rule = criterion if is_splitter(criterion) else criterion.restrict(index)
-        return rule, part, less, rows.total / part.total
+        return given.some(np.sort(order[:size]), size <= options.stored)
 
-    problem = some(PILOT)
-    pilot = LamPath(problem[0], kernels[0], *problem[1:3], target, problem[3])
-    began = clock.seconds
-    pilot.path([lams[len(lams) // 2]])
-    took, count = clock.seconds - began, len(kernels) * (len(lams) + EXTRA)
-    size = int(PILOT * max(clock.left / (count * took), 1.0) ** (1.0 / GROWTH))
-    if size >= rows.n and (columns.stored or rows.n > STORED):
-        return criterion, rows, columns, 1.0
-    return some(min(size, rows.n, STORED))
+    path, began = LamPath(some(pilot), kernels[0]), clock.seconds
+    path.path([lams[len(lams) // 2]])
+    took, count = clock.seconds - began, len(kernels) * (len(lams) + options.more_lams)
+    size = int(pilot * max(clock.left / (count * took), 1.0) ** (1.0 / 2.7))
+    if size >= n and (given.columns.stored or n > options.stored):
+        return given
+    return some(min(size, n, options.stored))
 
 
 def left_out_decision(kernel, X, K, columns, found, lam):
@@ -250,19 +259,20 @@ def refuse_left_out(columns):
     check_memory(solver.memory(columns.n), what, columns.memory, "folds, criterion=5, or fewer rows")
 
 
-def _grid(lam):
+def _lam_grid(lam, options):
     """The values of λ to begin with: those given, or decades around one."""
     if np.ndim(lam) == 0:
-        return float(lam) * 10.0 ** np.linspace(DECADES, -DECADES, 2 * DECADES * STEPS + 1)
+        decades = options.decades
+        return float(lam) * 10.0 ** np.linspace(decades, -decades, 2 * decades * options.steps + 1)
     lams = np.asarray(lam, dtype=float).ravel()
     if not lams.size or not (np.isfinite(lams) & (lams > 0)).all():
         raise ValueError(f"lam must be positive and finite numbers, at least one, got {lam!r}.")
     return lams
 
 
-def _one(search, lam):
+def _search_lam(search, lam, options):
     """The best λ of one kernel: a grid, longer where its end is best, finer around the best."""
-    began, given, lams = time.perf_counter(), np.ndim(lam) > 0, _grid(lam)
+    began, given, lams = time.perf_counter(), np.ndim(lam) > 0, _lam_grid(lam, options)
     if search.clock.limited:
         search.path([lams[len(lams) // 2]])  # if there is time for one λ only, it is not the one at the end
     search.path(lams)
@@ -270,13 +280,13 @@ def _one(search, lam):
     if best is None:
         return None
     if not given:
-        for _ in range(EXTENSIONS):
+        for _ in range(options.extensions):
             ends = {max(search.values): 1.0, min(search.values): -1.0}
             if best not in ends or search.status != "ok":
                 break
-            search.path(best * 10.0 ** (ends[best] * np.arange(1, 2 * STEPS + 1) / STEPS))
+            search.path(best * 10.0 ** (ends[best] * np.arange(1, 2 * options.steps + 1) / options.steps))
             best = search.best()
-        search.path(best * 10.0 ** np.array(FINE))
+        search.path(best * 10.0 ** (np.array([2, 1, -1, -2]) / 6.0))  # decades
         best = search.best()
     at_end = len(search.values) > 1 and best in (max(search.values), min(search.values))
     if search.times > 1.0:
@@ -288,7 +298,7 @@ def _one(search, lam):
         search.values[best],
         status=status,
         message=_message(status, search, best),
-        criterion=_name(search.criterion),
+        criterion=_words(search.criterion),
         at_bound={"lam": best} if at_end else {},
         history=search.history,
         evaluations=len(search.history),
@@ -299,7 +309,7 @@ def _one(search, lam):
     return Found(result, kept.get("starts"), kept.get("loo"), search.warned)
 
 
-def _name(criterion):
+def _words(criterion):
     """The criterion as a report names it."""
     if is_splitter(criterion):
         return repr(criterion)

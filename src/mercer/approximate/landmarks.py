@@ -13,13 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._warn import warn
-from mercer.approximate.base import SEARCHED, Approximation
+from mercer.approximate.base import Approximation
 from mercer.approximate.kernels import check_kernel
+from mercer.approximate.options import LandmarkOptions, TimeOptions
 from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
 from mercer.kernels.hyper import lengths_of
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
+from mercer.primal.squared import VALUES
 from mercer.selection import SearchOptions
 from mercer.selection.result import SearchResult
 from mercer.selection.search import Record, SearchSpace, search_rows
@@ -30,13 +32,6 @@ from mercer.sources.changed import Without
 from mercer.sources.checkpoint import Checkpoint
 
 WAYS = ("rpcholesky", "uniform")
-HELD = 9  # added to the seed of the rows that are held out
-SUBSET = 3000  # rows that hyper-parameters are searched on exactly
-TRIED = 512  # landmarks with which a length factor is tried on all rows
-STEP = math.sqrt(2.0)  # from one length factor to the next
-FACTORS = 5  # that are tried, at most
-RESCALED = 0.4  # of the time that is left after a search on a subset
-DISAGREE = 2.0  # factor in λ beyond which subset and whole disagree
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +124,7 @@ class Landmarks(Approximation):
             engine = problem.source.engine
             options["elsewhere"] = None if engine is None else engine.room()
             why = "The data are read pass by pass."
-        tried = FACTORS if problem.lengths_tried else 0
+        tried = problem.options[LandmarkOptions].factors if problem.lengths_tried else 0
         return plan_landmarks(problem.row_sizes(), self.size, factors=tried, why=why, **options)
 
     @classmethod
@@ -166,7 +161,7 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
     if how.held:
         if 2 * how.held > source.n:
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
-        source = Without(source, drawn(source.n, how.held, how.random_state + HELD))
+        source = Without(source, drawn(source.n, how.held, how.random_state + 9))
     sizes = stages(
         problem.plan.landmarks,
         how.given is None and isinstance(how.m, str),
@@ -190,7 +185,7 @@ def kernels_on_sample(problem):
     if problem.source is None and not problem.unnamed:
         return problem.kernels
     source, found = problem.as_source(), []
-    block = source.take(drawn(source.n, SUBSET, 0))
+    block = source.take(drawn(source.n, problem.options[LandmarkOptions].subset, 0))
     for kernel in problem.kernels:
         X = kernel.validate(block.X)
         made = problem.default(X, block.weight) if problem.unnamed else kernel
@@ -205,38 +200,44 @@ def choose_kernel(task, problem, kernels):
     rule = rule_of(criterion)
     if problem.optimize == "lam" and not several:
         return kernels[0], None
-    block = task.source.take(drawn(task.source.n, SUBSET, task.seed + 2))
+    subset = problem.options[LandmarkOptions].subset
+    block = task.source.take(drawn(task.source.n, subset, task.seed + 2))
     rows = Rows(block.X, block.y, block.weight, task.trend, problem.merge)
     space = SearchSpace(list(kernels) if several else kernels[0], problem.lam, optimize=problem.optimize)
-    record, options = Record(task.clock.part(SEARCHED)), problem.options[SearchOptions]
+    record, options = Record(task.clock.part(problem.options[TimeOptions].subset_share)), problem.options[SearchOptions]
     found = search_rows(space, rows, criterion, record=record, seed=problem.seed, options=options)
     kernel, task.lam = found.kernel, found.lam
-    if problem.optimize != "lam" and task.source.n > SUBSET:
-        kernel = rescale_lengths(task, kernel, rule)
+    if problem.optimize != "lam" and task.source.n > subset:
+        lam = problem.lam if problem.optimize == "kernel" else None
+        kernel = rescale_lengths(task, problem, kernel, rule, lam)
     found.kernel, found.seconds = kernel, time.perf_counter() - started
     return kernel, found
 
 
-def rescale_lengths(task, kernel, rule):
-    """The kernel with all length scales times the factor that is best on all rows, by few landmarks."""
+def rescale_lengths(task, problem, kernel, rule, lam=None):
+    """The kernel with all length scales times the power of √2 that is best on all rows, by few landmarks.
+
+    Each is judged at ``lam``, or at the λ that the rule chooses for it.
+    """
     theta, free = kernel.theta, lengths_of(kernel.names)
     if not free.any():
         return kernel
-    m = min(TRIED, max(task.sizes))
-    clock, tried = task.clock.part(RESCALED), {}
+    options = problem.options[LandmarkOptions]
+    m = min(options.tried, max(task.sizes))
+    clock, tried = task.clock.part(problem.options[TimeOptions].rescaling_share), {}
 
     def value(power):
-        at = np.clip(theta + free * power * math.log(STEP), *kernel.theta_bounds.T)
+        at = np.clip(theta + free * power * 0.5 * math.log(2.0), *kernel.theta_bounds.T)
         one = kernel.with_theta(at)
-        fit = task.stage(one, m, None, rule, clock)[1]
-        tried[power] = min(pair[1] for pair in fit.history), one
+        fit = task.stage(one, m, lam, None if lam else rule, clock)[1]
+        tried[power] = VALUES[rule](fit, [lam])[0] if lam else min(pair[1] for pair in fit.history), one
         return tried[power][0]
 
     try:
         first = value(0)
         for step in (1, -1):
             best, now = first, value(step)
-            while now < best and len(tried) < FACTORS:
+            while now < best and len(tried) < options.factors:
                 best, step = now, step + int(np.sign(step))
                 now = value(step)
             if best < first:
@@ -246,8 +247,9 @@ def rescale_lengths(task, kernel, rule):
     return min(tried.values(), key=lambda pair: pair[0])[1] if tried else kernel
 
 
-def fit_and_choose_lam(task, kernel, lam, rule, found, criterion):
-    """(`LandmarkFit`, SearchResult or None): the fit, and how λ was chosen on all rows."""
+def fit_and_choose_lam(task, problem, at, rule):
+    """(`LandmarkFit`, SearchResult or None): the fit, and how hyper-parameters were chosen; λ by a rule on all rows."""
+    kernel, lam, found = at.kernel, at.lam, at.result
     if rule is None and not lam > 0:
         raise ValueError(f"lam = {lam}: a fit on landmarks needs lam > 0; use a small one, or approximation=None.")
     task.lam = lam if rule is None else task.lam
@@ -255,13 +257,14 @@ def fit_and_choose_lam(task, kernel, lam, rule, found, criterion):
     if not task.how.solve:
         proof.warn_of(fit.certificate, warn)
     if rule is None:
-        return fit, None
+        return fit, found
     whole = fit.fit.lam
     if found is None:
-        found = SearchResult(kernel, whole, np.nan, criterion=repr(criterion))
+        found = SearchResult(kernel, whole, np.nan, criterion=repr(problem.criterion))
     ratio = found.lam / whole
-    if not 1.0 / DISAGREE <= ratio <= DISAGREE:
-        found.message = f"lam is {found.lam:.3g} on {SUBSET} rows and {whole:.3g} on all of them, with landmarks."
+    if not 0.5 <= ratio <= 2.0:
+        subset = problem.options[LandmarkOptions].subset
+        found.message = f"lam is {found.lam:.3g} on {subset} rows and {whole:.3g} on all of them, with landmarks."
     found.lam, found.kernel = whole, kernel
     found.value = min(pair[1] for pair in fit.fit.history)
     found.history = [*found.history, *({"lam": pair[0], "value": pair[1]} for pair in fit.fit.history)]

@@ -9,13 +9,11 @@ from mercer._warn import warn
 from mercer.approximate.classes_by_rows import ClassesByRows
 from mercer.approximate.fitted import by_target, number_by_target
 from mercer.approximate.landmarks import prepare_search
-from mercer.approximate.landmarks_machine import LabelSigns, describe_enough, enough
+from mercer.approximate.landmarks_machine import LabelSigns, describe_enough, enough_landmarks
+from mercer.approximate.options import LandmarkOptions
 from mercer.gram import take
 from mercer.primal.classes import LandmarkClasses, with_constant
 from mercer.sources import Arrays
-
-FEWER = 256  # landmarks that a length factor is tried with
-CLOSE, ROUGH = 1e-8, 1e-6  # of the objective: what a mode on landmarks may be off by, and that of a length factor
 
 
 def search(how, problem):
@@ -44,17 +42,17 @@ class LandmarkWay(ClassesByRows):
         rows = self.rows
         self.source = Arrays(rows.X, signs(rows.y), rows.weight)
         plan, self.curve = problem.plan, None
-        self.trial = plan.last * min(FEWER / plan.landmarks, 1.0)  # seconds of a length factor
+        self.trial = plan.last * min(self.options.landmarks_tried / plan.landmarks, 1.0)  # seconds of a length factor
 
     def at(self, kernel, fewer=False):
         """Return the posterior with a kernel, on all landmarks or on some."""
         problem, prior = self.problem, with_constant(kernel, self.mean[1])
         task = prepare_search(self.how, replace(problem, source=self.source, report=None), None, centred=False)
         if fewer:
-            sample, chosen = task.choose(prior, min(FEWER, max(task.sizes)))
+            sample, chosen = task.choose(prior, min(self.options.landmarks_tried, max(task.sizes)))
         else:
-            sample, chosen, *self.curve = enough(task, prior)
-        tol = max(problem.tol, ROUGH if fewer else CLOSE)
+            sample, chosen, *self.curve = enough_landmarks(task, prior, problem.options[LandmarkOptions].choosing_share)
+        tol = max(problem.tol, 1e-6 if fewer else 1e-8)  # of the objective
         options = {"tol": tol, "max_iter": problem.max_iter, "clock": task.clock}
         options["memory"] = problem.memory
         return LandmarkClasses.of(self.source, kernel, chosen, sample, problem.link, *self.mean, **options)

@@ -10,6 +10,7 @@ from mercer.approximate.base import Hyperparameters
 from mercer.approximate.labels import as_signs
 from mercer.approximate.landmarks import engine_of, kernels_on_sample, prepare_search
 from mercer.approximate.machine import MachineFit
+from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows
 from mercer.gram.landmarks import drawn
 from mercer.gram.rows import constant
@@ -19,9 +20,6 @@ from mercer.primal.growth import SLOWER
 from mercer.primal.smooth import fit_smooth
 from mercer.primal.squared import fit_squared
 from mercer.sources import Arrays
-
-SUBSET = 1500  # rows that a criterion chooses on: every λ is some Newton steps
-CHOOSING = 0.3  # of the time, for choosing on them, and of the rest for finding out how many landmarks are enough
 
 
 class LabelSigns:
@@ -45,18 +43,20 @@ def search(how, problem):
     problem = replace(problem, kernels=kernels_on_sample(problem))
     if problem.criterion is None:
         return Hyperparameters(problem.kernels[0], problem.single_lam())
-    source = problem.as_source()
-    block = source.take(drawn(source.n, SUBSET, problem.seed + 2))
+    source, options = problem.as_source(), problem.options[LandmarkOptions]
+    block = source.take(drawn(source.n, options.machine_subset, problem.seed + 2))
     rows = Rows(block.X, block.y, block.weight, merge=False)
     columns = problem.columns(rows.y, rows.weights(), stored=True)
-    return problem.choose(rows, columns, rows.y.argmax(axis=1), problem.clock.part(CHOOSING))
+    return problem.choose(rows, columns, rows.y.argmax(axis=1), problem.clock.part(options.choosing_share))
 
 
 def fit(how, problem, at):
     """See `Approximation.fit`."""
     source, trend = problem.as_source(), constant if problem.trend else None
     task = prepare_search(how, problem, trend)
-    sample, chosen, points, is_flat, candidates = enough(task, at.kernel)
+    sample, chosen, points, is_flat, candidates = enough_landmarks(
+        task, at.kernel, problem.options[LandmarkOptions].choosing_share
+    )
     started = time.perf_counter()
     options = {"tol": problem.tol, "max_iter": problem.max_iter, "clock": task.clock, "joint": problem.joint}
     options["memory"] = problem.memory
@@ -74,13 +74,13 @@ def fit(how, problem, at):
     return fit
 
 
-def enough(task, kernel):
+def enough_landmarks(task, kernel, share):
     """(sample, landmarks, curve, whether it is flat, its rows): the first stage whose least-squares error stays.
 
     The fit is one of the candidates, and rows that are left out of it one by one are some of them: of others a leverage
     means nothing.
     """
-    clock = task.clock.part(CHOOSING)
+    clock = task.clock.part(share)
     for m in task.sizes:
         began = clock.seconds
         sample, chosen = task.choose(kernel, m)

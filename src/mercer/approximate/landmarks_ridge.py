@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mercer.approximate import landmarks as shared
 from mercer.approximate.base import Hyperparameters
-from mercer.approximate.expressions import searchable
+from mercer.approximate.kernels import searchable
 from mercer.approximate.landmarks_state import LandmarkState, ridge_on_landmarks
 from mercer.gram.rows import constant
 from mercer.selection.targets import check_units
@@ -33,8 +33,8 @@ def fit(how, problem, at):
 
 def fit_landmarks_alone(problem, at):
     """(`LandmarkFit`, `Hyperparameters` with its λ)."""
-    (task, board), rule = at.start, shared.rule_of(problem.criterion)
-    fitted, found = shared.fit_and_choose_lam(task, at.kernel, at.lam, rule, at.result, problem.criterion)
+    (task, board), rule = at.start, None if problem.optimize == "kernel" else shared.rule_of(problem.criterion)
+    fitted, found = shared.fit_and_choose_lam(task, problem, at, rule)
     return fitted, replace(at, lam=fitted.fit.lam, result=keep_leaderboard(found, board))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer._state import check
-from mercer.approximate.fitted import Fitted, by_target, conventions, expansion, number_by_target
+from mercer.approximate.fitted import Fitted, Scores, by_target, conventions, expansion, number_by_target
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import apply
 from mercer.primal.digest import RowDigest, row_keys
@@ -147,7 +147,7 @@ class LandmarkState(Fitted):
         if not len(self.residuals):
             raise ValueError(AFTER)
         scales = (self.std, self.deviation(X, weight)) if normalise else (1.0, 1.0)
-        return self.residuals * self.unit, *scales
+        return Scores(self.residuals * self.unit, *scales)
 
     def held_scores(self, X, normalise, weight):
         if not len(self.aside):
@@ -155,8 +155,8 @@ class LandmarkState(Fitted):
                 'method="split" needs calibration=(X, y), or rows held out: approximation=Landmarks(held=5000).'
             )
         if not normalise:
-            return self.aside * self.unit, 1.0, 1.0
-        return self.aside * self.unit, self.aside_scale, self.deviation(X, weight)
+            return Scores(self.aside * self.unit)
+        return Scores(self.aside * self.unit, self.aside_scale, self.deviation(X, weight))
 
     def deviation(self, X, weight=None):
         """√(v(x) + λ/w) of new targets in the Gaussian reading; ValueError after a file."""

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._warn import warn
 from mercer.approximate.base import Hyperparameters, Problem, is_splitter
 from mercer.approximate.fitted import Fitted, conventions, expansion
-from mercer.approximate.lam_path import choose_column_lam, loss_scale
+from mercer.approximate.lam_path import PathRows, choose_column_lam, loss_scale
+from mercer.approximate.options import MachineOptions
 from mercer.dual.columns import LossColumns
 from mercer.exceptions import NumericalWarning
 from mercer.gram import take
@@ -17,8 +18,6 @@ from mercer.losses import Loss
 from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers.plan import as_solver
 from mercer.solvers.plan_iterations import plan_dual, plan_smooth
-
-ROUNDED = 1e-6  # of the objective: what rounding may do to it without a warning
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,10 +84,11 @@ class MachineProblem(Problem):
         rule = self.criterion if is_splitter(self.criterion) else self.criterion.restrict(rows.used)
         kernels = self.kernels[:1] if self.optimize == "lam" else self.kernels
         lam = np.atleast_1d(self.lam)[:1] if self.optimize == "kernel" else self.lam
-        options = {"target": target, "seed": self.seed, "clock": clock, "report": self.report}
+        options = {"seed": self.seed, "clock": clock, "report": self.report, "unasked": not self.asked}
+        options["options"] = self.options[MachineOptions]
         if loss_scale(columns) is not None and not columns.quadratic:
             warn_of_unlike_targets(columns.Y, columns.weight, repr(self.loss))
-        found = choose_column_lam(rule, kernels, rows, columns, lam, unasked=not self.asked, **options)
+        found = choose_column_lam(PathRows(rule, rows, columns, target), kernels, lam, **options)
         result = found.result.warn() if self.asked else found.result
         return Hyperparameters(result.kernel, float(result.lam), result, (columns, found.starts, found))
 
@@ -160,7 +160,7 @@ class MachineFit(Fitted):
 
     def warn_of_rounding(self, lost):
         """Say so where rounding may change the objective."""
-        if lost > ROUNDED * abs(self.objective):
+        if lost > 1e-6 * abs(self.objective):
             warn(
                 f"KernelMachine: α is so large (lam = {self.lam:.3g}) that rounding in sums of K α may change the "
                 f"objective {self.objective:.4g} by {lost:.1e}; it is in dual_gap_. Use a larger lam.",

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from mercer._clock import latest
 from mercer.approximate.base import Approximation
 from mercer.approximate.landmarks import Landmarks
+from mercer.approximate.options import NeighbourOptions
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.solvers.plan_approximate import plan_neighbours
 from mercer.solvers.plan_class import PlanOptions
-
-FIRST, MOST = 64, 256  # neighbours that "auto" begins with, and ends with
 
 
 @dataclass(frozen=True)
@@ -58,21 +57,19 @@ class Neighbours(Approximation):
         """Return self, or raise ValueError for what cannot be."""
         if self.k != "auto" and (not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1):
             raise ValueError(f'k must be a whole number >= 1 or "auto", got {self.k!r}.')
-        self.chosen()
+        self.global_part()
         return self
 
-    @property
-    def first(self):
+    def first(self, problem):
         """Neighbours that hyper-parameters are learnt with."""
-        return FIRST if self.k == "auto" else self.k
+        return problem.options[NeighbourOptions].first if self.k == "auto" else self.k
 
-    @property
-    def most(self):
+    def most(self, problem):
         """Neighbours that there may be in the end."""
-        return MOST if self.k == "auto" else self.k
+        return problem.options[NeighbourOptions].most if self.k == "auto" else self.k
 
-    def chosen(self):
-        """`Landmarks` of the global part, or None."""
+    def global_part(self):
+        """`Landmarks` that carry the global part, or None."""
         if self.landmarks is None or isinstance(self.landmarks, Landmarks):
             return None if self.landmarks is None else self.landmarks.check()
         return Landmarks(self.landmarks, random_state=self.random_state).check()
@@ -80,7 +77,7 @@ class Neighbours(Approximation):
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         own = _of(problem).plan_options(self, problem)
-        return plan_neighbours(problem.sizes(), self.first, most=self.most, why=why, **own)
+        return plan_neighbours(problem.sizes(), self.first(problem), most=self.most(problem), why=why, **own)
 
     @classmethod
     def offer(cls, problem, exact, why):

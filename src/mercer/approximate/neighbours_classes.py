@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from mercer.approximate.classes_by_rows import TRIED, ClassesByRows
-from mercer.approximate.neighbours_state import GAIN, describe_tried, enough_neighbours
+from mercer.approximate.classes_by_rows import ClassesByRows
+from mercer.approximate.neighbours_left_out import enough_neighbours, words_of_trials
+from mercer.approximate.options import NeighbourOptions
 from mercer.inference.neighbours_classes import NeighbourClasses
 
 
@@ -35,10 +36,11 @@ class NeighbourWay(ClassesByRows):
     def at(self, kernel, fewer=False):
         """Return the posterior with a kernel, by the first k, or by as many as rows left out gain by."""
         common = self.number, self.rows.weights(), self.problem.classes, self.problem.link, *self.mean
-        f = NeighbourClasses(kernel, self.rows.X, *common, self.how.first)
+        f = NeighbourClasses(kernel, self.rows.X, *common, self.how.first(self.problem))
         if not fewer:
-            own, most = self.some(TRIED), min(self.how.most, self.rows.n - 1)
-            options = {"clock": self.problem.clock, "least": lambda here: -GAIN * here.mean()}
+            own, most = self.some(self.options.tried), min(self.how.most(self.problem), self.rows.n - 1)
+            gain = self.problem.options[NeighbourOptions].gain
+            options = {"clock": self.problem.clock, "least": lambda here: -gain * here.mean()}
             f.k, self.tried = enough_neighbours(lambda k: self.own(f.left_out(own, k), own), f.k, most, **options)
         return f
 
@@ -50,5 +52,5 @@ class NeighbourWay(ClassesByRows):
 
     def describe(self, f):
         words = f"local: Laplace's approximation within the {f.k} nearest rows of each input."
-        words += describe_tried(self.tried)
+        words += words_of_trials(self.tried)
         return {"kind": "neighbours", "k": f.k, "verdict": "local", "tried": self.tried, "words": words}

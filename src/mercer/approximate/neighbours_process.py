@@ -8,7 +8,9 @@ import numpy as np
 
 from mercer.approximate.base import Hyperparameters
 from mercer.approximate.kernels import refuse_without_points
-from mercer.approximate.neighbours_state import NeighbourState, enough_rows
+from mercer.approximate.neighbours_left_out import enough_rows
+from mercer.approximate.neighbours_state import NeighbourState
+from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, learn, make_prior
 from mercer.gram import take
 from mercer.gram.landmarks import drawn
@@ -16,17 +18,11 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
 from mercer.primal.design import choose_landmarks
-from mercer.selection import NeighbourSearchOptions
+from mercer.selection import NeighbourSearchOptions, PriorOptions
 from mercer.selection.search import Record, SearchSpace
 from mercer.selection.search.neighbours import NeighbourDensity, search_neighbours
 from mercer.solvers import Cholesky
-from mercer.solvers.plan_approximate import SUBSET
 from mercer.sources.base import Block
-
-CANDIDATES = 20  # rows for each landmark of the global part
-ALIVE = 5.0  # factor of a length scale from the median distance beyond which its slope is too small to follow
-NOISY = 0.1  # of the variance of y: noise of these starts, so that structure is taken in as it pays
-GLOBAL = 256  # landmarks of the global part where none are said
 
 
 def plan_options(how, problem, fourier=False):
@@ -34,9 +30,14 @@ def plan_options(how, problem, fourier=False):
     criterion = problem.criterion
     if criterion is not None and criterion.by_neighbours is None:
         raise ValueError(f'{criterion!r} needs all of K; by neighbours use criterion="evidence", "loo" or None.')
-    m = how.chosen()
-    m = 0 if m is None else GLOBAL if isinstance(m.m, str) else min(m.m, problem.n)
+    part = how.global_part()
+    m = 0 if part is None else _size(part, problem)
     return {"m": m, "learnt": criterion is not None, "fourier": fourier}
+
+
+def _size(part, problem):
+    """How many landmarks carry the global part."""
+    return problem.options[NeighbourOptions].landmarks if isinstance(part.m, str) else min(part.m, problem.n)
 
 
 def search(how, problem, refine_more=None):
@@ -45,10 +46,11 @@ def search(how, problem, refine_more=None):
     started, one = time.perf_counter(), take(rows.X, np.arange(1))
     refuse_without_points(kernel, kernel.stored_inputs(one), "new rows have no neighbours; use approximation=None")
     if problem.criterion is not None:
-        some = rows.take(drawn(rows.n, SUBSET, how.random_state + 2)) if rows.n > SUBSET else rows
+        subset = problem.options[NeighbourOptions].subset
+        some = rows.take(drawn(rows.n, subset, how.random_state + 2)) if rows.n > subset else rows
         at = learn(problem, problem.kernels, some, lam, Cholesky())
         kernel, lam, result = at.kernel, at.lam, at.result
-        if rows.n > SUBSET:
+        if rows.n > subset:
             result = _refine(how, problem, at, started, refine_more)
             kernel, lam = result.kernel, result.lam
     if not lam >= 0:
@@ -59,9 +61,9 @@ def search(how, problem, refine_more=None):
 def fit(how, problem, at):
     """See `Approximation.fit`: by as many neighbours as rows left out gain by."""
     rows, criterion, seed = problem.rows, evidence_of(problem.precisions), how.random_state
-    basis = _global_part(at.kernel, rows, how)
-    f = NeighbourPosterior.fit(at.kernel, rows, at.lam, how.first, seed, criterion, basis)
-    k, tried = enough_rows(f, seed, how.most, problem.clock)
+    basis, options = _global_part(problem, at.kernel, how), problem.options[NeighbourOptions]
+    f = NeighbourPosterior.fit(at.kernel, rows, at.lam, how.first(problem), seed, criterion, basis)
+    k, tried = enough_rows(f, seed, how.most(problem), problem.precisions, problem.clock, options)
     if k != f.k:
         f = NeighbourPosterior.fit(at.kernel, rows, at.lam, k, seed, criterion, basis)
     return state_of(how, problem, at, f, tried)
@@ -71,20 +73,25 @@ def state_of(how, problem, at, f, tried=(), near=None):
     """`NeighbourState` of a posterior that ``how`` has made; ``near`` are the neighbours of its variances."""
     near = near or how
     options = {"flat": problem.flat, "precisions": problem.precisions, "how": how, "plan": problem.plan}
+    options["options"] = problem.options[NeighbourOptions]
     state = NeighbourState.of(f, near.random_state, tried, **options)
     if near.recalibrate and problem.criterion is not None and problem.optimize == "all":
-        state = _recalibrated(f, state, state.variance_factor(near.random_state))
+        state = _recalibrate(f, state, state.variance_factor())
     state.result = at.result
     return state
 
 
 def _starts(kernel, kernels, lam, variance):
-    """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them."""
+    """Starts beside what was found on some rows: a length that it made too long to matter may matter on all of them.
+
+    Beyond five median distances its slope is too small to follow; a tenth of the variance as noise takes structure in
+    as it pays.
+    """
     first = next((one for one in kernels if one.names == kernel.names), kernel)
     lengths = lengths_of(kernel.names)
-    near = np.clip(kernel.theta, first.theta - math.log(ALIVE), first.theta + math.log(ALIVE))
+    near = np.clip(kernel.theta, first.theta - math.log(5.0), first.theta + math.log(5.0))
     mine = np.where(lengths, near, kernel.theta)
-    lam = max(lam, NOISY * variance)
+    lam = max(lam, 0.1 * variance)
     return [np.append(theta, math.log(lam)) for theta in (mine, np.where(lengths, first.theta, mine))]
 
 
@@ -93,9 +100,9 @@ def _refine(how, problem, at, started, refine_more):
     kernel, rows, criterion = at.kernel, problem.rows, problem.criterion
     counts = np.bincount(rows.index, minlength=rows.n).astype(float) if criterion.weights == "precision" else None
     starts = _starts(kernel, problem.kernels, at.lam, float(rows.y.var(axis=0).mean()))
-    prior = make_prior(problem.prior, kernel, rows, criterion)
+    prior = make_prior(problem.prior, kernel, rows, criterion, problem.options[PriorOptions])
     space = SearchSpace(kernel, at.lam, problem.bounds, problem.optimize, prior)
-    density = NeighbourDensity(rows, how.first, criterion.by_neighbours == "before", counts)
+    density = NeighbourDensity(rows, how.first(problem), criterion.by_neighbours == "before", counts)
     record, options = Record(problem.search_clock(), problem.report), problem.options[NeighbourSearchOptions]
     found = search_neighbours(space, criterion, density, starts, record=record, seed=how.random_state, options=options)
     if refine_more is not None and density.ordered:
@@ -107,18 +114,18 @@ def _refine(how, problem, at, started, refine_more):
     return found.warn()
 
 
-def _global_part(kernel, rows, how):
-    """(landmarks, L) that carry what is smooth, or None."""
-    chosen = how.chosen()
-    if chosen is None:
+def _global_part(problem, kernel, how):
+    """(landmarks, L) that carry what is smooth, chosen among 20 times as many rows; or None."""
+    part, rows = how.global_part(), problem.rows
+    if part is None:
         return None
-    m = GLOBAL if isinstance(chosen.m, str) else min(chosen.m, rows.n)
-    some = rows.take(drawn(rows.n, CANDIDATES * m, how.random_state + 3))
-    found = choose_landmarks(kernel, Block(0, some.X, some.y, None), m, chosen, how.random_state)
+    m = _size(part, problem)
+    some = rows.take(drawn(rows.n, 20 * m, how.random_state + 3))
+    found = choose_landmarks(kernel, Block(0, some.X, some.y, None), m, part, how.random_state)
     return found.points, found.L
 
 
-def _recalibrated(f, state, c):
+def _recalibrate(f, state, c):
     """`NeighbourState` with variances times c; as it is where no amplitude may change."""
     kernel = rescale(f.kernel, c) if 0 < c < np.inf else None
     return state if kernel is None else state.rescaled(f.rescaled(kernel, c), c)

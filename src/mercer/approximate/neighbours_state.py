@@ -5,28 +5,23 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from mercer._clock import FOREVER, Clock
 from mercer._state import check
 from mercer.approximate.base import Approximation
-from mercer.approximate.fitted import Fitted, slopes_of
+from mercer.approximate.fitted import Fitted, Scores, slopes_of
 from mercer.approximate.neighbours import Neighbours
+from mercer.approximate.neighbours_left_out import Copies, left_out, log_density, words_of_trials
+from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, process_attributes
 from mercer.inference.fourier import FourierPosterior
-from mercer.inference.neighbours import LOG_2PI, NeighbourPosterior, OrderedRows
+from mercer.inference.neighbours import NeighbourPosterior
 from mercer.solvers.fitted import LeftOut
 from mercer.solvers.plan_class import Plan
 from mercer.uncertainty import calibration_of
 
-LEFT_OUT = 8192  # rows: the standard error of a coverage of 90 % is 0.3 %
-TRIED = 2048  # of them, for how many neighbours are enough
-LEVEL = 0.9
-NEAR = 0.02  # of a coverage that is called right
-GAIN = 0.02  # nats of a row that twice as many neighbours gain: below, there are enough
-SURE = 2.0  # and standard errors of the gain
-AHEAD = 40.0  # times a trial: the next, of twice as many neighbours, and what is left out in the end
 FIELDS = {
     "posterior": (NeighbourPosterior, FourierPosterior),
-    "index": "int s", "residuals": "float s t", "variance": "float s", "certificate": dict,
+    "index": "int s", "residuals": "float s t", "variance": "float s",
+    "distinct_residuals": "float g t", "distinct_variance": "float g", "copies": "float g", "certificate": dict,
     "flat": bool, "precisions": bool, "how": Approximation, "plan": (Plan, None),
 }  # fmt: skip
 
@@ -43,6 +38,10 @@ class NeighbourState(Fitted):
         y − f₋ᵢ(x) of each.
     variance : ndarray of shape (s,)
         Of y, by the model without it.
+    distinct_residuals, distinct_variance : ndarray of shape (g, t), (g,)
+        The same of rows that leave with all their copies, which intervals are made of.
+    copies : ndarray of shape (g,)
+        How often each of these counts: its weight, or once where weights are precisions.
     certificate : dict
         What ``fit_report_["approximation"]`` says.
     flat, precisions : bool
@@ -53,33 +52,43 @@ class NeighbourState(Fitted):
     """
 
     FIELDS = FIELDS
-    state_version = 2  # the first did not know how it was made
+    state_version = 3  # the first did not know how it was made, the second not of copies
     calibrated = True
 
-    def __init__(self, posterior, index, residuals, variance, certificate, flat, precisions, how, plan):
+    def __init__(
+        self, posterior, index, residuals, variance, distinct_residuals, distinct_variance, copies, certificate, flat,
+        precisions, how, plan,
+    ):  # fmt: skip
         self.posterior, self.index, self.residuals, self.variance = posterior, index, residuals, variance
+        self.distinct_residuals, self.distinct_variance, self.copies = distinct_residuals, distinct_variance, copies
         self.certificate, self.flat, self.precisions, self.how, self.plan = certificate, flat, precisions, how, plan
-        self._fewer = None
+        self._fewer, self._points, self._options = None, None, NeighbourOptions()
 
     @classmethod
-    def of(cls, posterior, seed, tried=(), **options):
+    def of(cls, posterior, seed, tried=(), *, precisions, options=None, **attributes):
         """Return the state of a posterior; ``tried`` are the numbers of neighbours that were."""
-        own, half = some_rows(posterior.rows, seed), max(1, posterior.k // 2)
-        residuals, variance = left_out(posterior, own)
-        fewer = left_out(posterior, own, half) if half < posterior.k and posterior.local else None
-        said = _report(posterior, residuals, variance, fewer, None, list(tried))
-        self = cls(posterior, posterior.rows.used[own], residuals, variance, said, **options)
-        self._fewer = fewer
+        options, rows = NeighbourOptions() if options is None else options, posterior.rows
+        copies = Copies.of(rows, precisions)
+        drawn = copies.draw(seed, options.left_out)
+        first, share, count = copies.first[drawn], copies.share[drawn], copies.times[drawn]
+        half = max(1, posterior.k // 2)
+        distinct = left_out(posterior, first, share)
+        fewer = left_out(posterior, first, share, half) if half < posterior.k and posterior.local else None
+        own = first if len(copies.first) == len(rows.index) else copies.rows_of(drawn, options.left_out)
+        each = distinct if own is first else left_out(posterior, own, rows.shares()[own])
+        said = _certificate(posterior, *distinct, count, fewer, None, list(tried), options.gain)
+        self = cls(posterior, rows.used[own], *each, *distinct, count, said, precisions=precisions, **attributes)
+        self._fewer, self._points, self._options = fewer, rows.index[first], options
         return self
 
-    def variance_factor(self, seed):
+    def variance_factor(self):
         """What all variances are to be multiplied by: the mean z² of points left out, and of rows about their point.
 
         A point leaves with all its rows, so that a whole weight is as many equal rows, as in the evidence; where
         weights are precisions, each row counts once.
         """
-        posterior, rows = self.posterior, self.posterior.rows
-        residuals, variance, point = self.residuals, self.variance, rows.index[some_rows(rows, seed)]
+        posterior, rows, point = self.posterior, self.posterior.rows, self._points
+        residuals, variance = self.distinct_residuals, self.distinct_variance
         if rows.merged:
             point = np.unique(point)
             residuals, variance = posterior.left_out(np.argsort(posterior.ordered.order)[point])
@@ -91,10 +100,13 @@ class NeighbourState(Fitted):
 
     def rescaled(self, posterior, c):
         """Return the state of the posterior with all variances times c: residuals stay what they are."""
-        fewer, variance = None if self._fewer is None else (self._fewer[0], c * self._fewer[1]), c * self.variance
-        said = _report(posterior, self.residuals, variance, fewer, c, self.certificate["tried"])
-        options = (self.flat, self.precisions, self.how, self.plan)
-        return type(self)(posterior, self.index, self.residuals, variance, said, *options)
+        fewer = None if self._fewer is None else (self._fewer[0], c * self._fewer[1])
+        distinct, tried = (self.distinct_residuals, c * self.distinct_variance, self.copies), self.certificate["tried"]
+        said = _certificate(posterior, *distinct, fewer, c, tried, self._options.gain)
+        options = (said, self.flat, self.precisions, self.how, self.plan)
+        other = type(self)(posterior, self.index, self.residuals, c * self.variance, *distinct, *options)
+        other._options = self._options
+        return other
 
     @classmethod
     def from_state(cls, state):
@@ -107,12 +119,11 @@ class NeighbourState(Fitted):
     @classmethod
     def migrate(cls, version, state):
         """Return the state of today; the model then says how it was made."""
-        later = {"precisions": False, "how": Neighbours(), "plan": None}
-        return (
-            {name: value for name, value in state.items() if name != "report"}
-            | later
-            | {"certificate": state["report"]}
-        )
+        if version < 2:
+            state = state | {"precisions": False, "how": Neighbours(), "plan": None, "certificate": state["report"]}
+        alone = {"distinct_residuals": state["residuals"], "distinct_variance": state["variance"]}
+        alone["copies"] = np.ones(len(state["residuals"]))
+        return {name: value for name, value in (state | alone).items() if name != "report"}
 
     @property
     def rows(self):  # type: ignore[override]
@@ -125,7 +136,7 @@ class NeighbourState(Fitted):
         return slopes_of(self.rows.trend, self.posterior.b)
 
     def calibrates(self, coverage):
-        return 0 < coverage < 1 and (len(self.residuals) + 1) * (1.0 - coverage) >= 1.0
+        return 0 < coverage < 1 and (len(self.copies) + 1) * (1.0 - coverage) >= 1.0
 
     def attributes(self):
         f = self.posterior
@@ -154,8 +165,8 @@ class NeighbourState(Fitted):
         return np.sqrt(self.variance)
 
     def scores(self, X, normalise, weight):
-        scales = (self.std, self.deviation(X, weight)) if normalise else (1.0, 1.0)
-        return self.residuals, *scales
+        scales = (np.sqrt(self.distinct_variance), self.deviation(X, weight)) if normalise else (1.0, 1.0)
+        return Scores(self.distinct_residuals, *scales, self.copies)
 
     def calibration(self, levels):
         found = calibration_of(self.residuals / self.std[:, None], self.flat, levels)
@@ -172,144 +183,38 @@ class NeighbourState(Fitted):
         """The fit to other rows at the same hyper-parameters: equal to a new one."""
         f = self.how.refit(self.posterior, rows, evidence_of(self.precisions), self.plan)
         options = {"flat": self.flat, "precisions": self.precisions, "how": self.how, "plan": self.plan}
-        return type(self).of(f, self.how.random_state, **options)
+        return type(self).of(f, self.how.random_state, options=self._options, **options)
 
 
-def enough_neighbours(densities, k, most, clock=FOREVER, least=lambda densities: GAIN):
-    """(k, [[k, mean log density], …] of those tried): doubled, up to ``most``, while rows left out gain by it.
+def _certificate(posterior, residuals, variance, count, fewer, factor, tried, gain):
+    """The numbers, the verdict and the words; ``fewer`` is what half the neighbours leave."""
+    k, level = posterior.k, 0.9
 
-    Parameters
-    ----------
-    densities : callable
-        k ↦ log density of each of some rows, left out and predicted from their k nearest others.
-    k, most : int
-    clock : Clock, default=FOREVER
-        What does not fit is not tried.
-    least : callable, default=0.02
-        (densities of k) ↦ what twice as many must gain, of the mean.
+    def mean(values):
+        return float(np.average(values, weights=count))
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.approximate.neighbours_state import enough_neighbours
-    >>> enough_neighbours(lambda k: np.full(9, -1.0 / k), 8, 64)
-    (32, [[8, -0.125], [16, -0.0625], [32, -0.03125], [64, -0.015625]])
-    """
-    here, tried = None, []
-    while 2 * k <= most:
-        if here is None:
-            timed, here = Clock(), densities(k)
-            tried.append([k, float(here.mean())])
-        if not clock.fits(AHEAD * timed.seconds):
-            break
-        timed, there = Clock(), densities(2 * k)
-        tried.append([2 * k, float(there.mean())])
-        gain = there - here
-        if not gain.mean() > max(least(here), SURE * float(gain.std()) / np.sqrt(len(gain))):
-            break
-        k, here = 2 * k, there
-    return k, tried
-
-
-def enough_rows(posterior, seed, most, clock):
-    """`enough_neighbours` of the rows of a posterior."""
-    own = some_rows(posterior.rows, seed, TRIED)
-    most = min(most, posterior.rows.n - 1)
-    return enough_neighbours(lambda k: density(*left_out(posterior, own, k)), posterior.k, most, clock)
-
-
-def describe_tried(tried):
-    """Words about the k that were tried; none where there was one."""
-    if not tried:
-        return ""
-    return f" Neighbours tried (log density of rows left out): {', '.join(f'{k} ({value:.4g})' for k, value in tried)}."
-
-
-def some_rows(rows, seed, most=LEFT_OUT):
-    """Those of the rows used that are left out."""
-    return np.sort(np.random.default_rng(seed + 1).permutation(len(rows.index))[:most])
-
-
-def left_out(posterior, own, k=None):
-    """(yᵣ − f₋ᵣ(xᵣ), variance of yᵣ) of some rows: where one of several copies leaves, the others stay.
-
-    A point with share s of its weight in row r, told by the other points as N(m, v) with noise g, is told by the copies
-    too: with h = v/(v(1 − s) + g) and e = yᵣ − ȳ the residual is (ȳ − m) + e − h((1 − s)(ȳ − m) − s e), the variance
-    g(h + 1/s). New rows have copies among the old as often as these.
-    """
-    rows = posterior.rows
-    order, point = posterior.ordered.order, rows.index[own]
-    residuals, variance = posterior.left_out(np.argsort(order)[point], k)
-    if not rows.merged or not posterior.lam > 0:
-        return residuals, variance
-    share, noise = rows.shares()[own], posterior.lam / rows.weights()[point]
-    v, rest = np.maximum(variance - noise, 0.0), rows.row_y[own] - rows.y[point]
-    h = v / (v * (1.0 - share) + noise)
-    told = h[:, None] * ((1.0 - share)[:, None] * residuals - share[:, None] * rest)
-    return residuals + rest - told, noise * (h + 1.0 / share)
-
-
-def density(residuals, variance):
-    """log N(residuals; 0, variance) of each row, the mean over targets."""
-    z2 = residuals**2 / variance[:, None]
-    return -0.5 * (LOG_2PI + np.log(variance) + z2.mean(axis=1))
-
-
-def mean_square(residuals, variance):
-    """The mean z² of rows left out: 1 where variances are right."""
-    return float(np.mean(residuals**2 / variance[:, None]))
-
-
-def _report(posterior, residuals, variance, fewer, factor, tried):
-    """The numbers, the verdict and the words; ``fewer`` as half the neighbours leave them."""
-    k, here, fewer = posterior.k, density(residuals, variance), None if fewer is None else density(*fewer)
-    inside = np.abs(residuals) <= ndtri((1.0 + LEVEL) / 2.0) * np.sqrt(variance)[:, None]
-    covered, count = float(inside.mean()), len(residuals)
-    error = float(here.std() / np.sqrt(count))
+    here, z2 = log_density(residuals, variance), residuals**2 / variance[:, None]
+    gained = None if fewer is None else here - log_density(*fewer)
+    covered = mean((z2 <= ndtri((1.0 + level) / 2.0) ** 2).mean(axis=1))
     said = {
         "k": k, "landmarks": 0 if posterior.points is None else len(posterior.points),
-        "rows_left_out": count, "coverage": covered, "mean_square": mean_square(residuals, variance),
-        "recalibrated": factor, "log_density": float(here.mean()), "rmse": float(np.sqrt(np.mean(residuals**2))),
+        "rows_left_out": len(residuals), "coverage": covered, "mean_square": mean(z2.mean(axis=1)),
+        "recalibrated": factor, "log_density": mean(here), "rmse": mean((residuals**2).mean(axis=1)) ** 0.5,
         "tried": tried,
     }  # fmt: skip
-    right = abs(covered - LEVEL) <= NEAR + 2.0 * np.sqrt(LEVEL * (1 - LEVEL) / max(count, 1))
-    few = fewer is not None and posterior.rows.n > k and float((here - fewer).mean()) > GAIN
+    right = abs(covered - level) <= 0.02 + 2.0 * np.sqrt(level * (1 - level) / max(len(residuals), 1))
+    few = gained is not None and posterior.rows.n > k and mean(gained) > gain
     said["verdict"] = "not enough neighbours" if few and right else "calibrated" if right else "not calibrated"
-    words = f"{said['verdict']}: of {count} rows left out {covered:.1%} lie within their {LEVEL:.0%} intervals"
+    words = f"{said['verdict']}: of {len(residuals)} rows left out {covered:.1%} lie within their {level:.0%} intervals"
     words += f" (mean z² {said['mean_square']:.3g}"
     words += ")" if factor is None else f", after all variances were multiplied by {factor:.3g})"
-    words += f"; log density {here.mean():.4g} ± {error:.1g}" + (f" from {k} neighbours" if posterior.local else "")
-    if fewer is not None:
-        said["log_density_of_half"] = float(fewer.mean())
-        words += f", {fewer.mean():.4g} from {max(1, k // 2)}"
+    words += f"; log density {said['log_density']:.4g} ± {here.std() / np.sqrt(len(here)):.1g}"
+    words += f" from {k} neighbours" if posterior.local else ""
+    if gained is not None:
+        said["log_density_of_half"] = said["log_density"] - mean(gained)
+        words += f", {said['log_density_of_half']:.4g} from {max(1, k // 2)}"
     if few:
         words += f": more would help, {posterior.more.format(2 * k)}"
     if not right:
         words += "; predict_interval(X) has the coverage of the rows left out"
-    return said | posterior.about(f"{words}.{describe_tried(tried)}")
-
-
-def left_out_near(kernel, rows, b, count, k):
-    """λ ↦ (t,): the rms error of each target at some rows, each left out and predicted from its k neighbours and Hb.
-
-    Which these are does not depend on λ: they are looked up once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.gram import Rows
-    >>> from mercer.approximate.neighbours_state import left_out_near
-    >>> from mercer.kernels import Gaussian
-    >>> X = np.linspace(0, 9, 100)[:, None]
-    >>> error = left_out_near(Gaussian(1.0), Rows(X, np.sin(X)), np.zeros((0, 1)), 50, 8)
-    >>> bool(error(1e-4)[0] < 0.01 < error(1.0)[0])
-    True
-    """
-    ordered, own = OrderedRows(kernel, rows, 1.0, 0), np.arange(min(count, rows.n))
-    index = ordered.near.others(own, min(k, rows.n - 1))
-
-    def error(lam):
-        local, rest, _, _ = ordered.at(kernel, lam).told(index, own)
-        return np.sqrt(np.mean((ordered.y[own] - local - rest @ b) ** 2, axis=0))
-
-    return error
+    return said | posterior.about(f"{words}.{words_of_trials(tried)}")

@@ -8,27 +8,22 @@ import numpy as np
 from mercer._warn import warn
 from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.base import Hyperparameters, Problem
-from mercer.approximate.expressions import search_expressions, searchable
 from mercer.approximate.fitted import conventions, slopes_of, trend_attributes
+from mercer.approximate.kernels import search_expressions, searchable
+from mercer.approximate.options import ProcessOptions
 from mercer.gram import Rows, take
 from mercer.gram.trend import make_trend
 from mercer.inference.regression import RegressionPosterior
 from mercer.kernels.algebra import rescale
-from mercer.selection import Evidence, SearchOptions
-from mercer.selection.priors import FEW, as_prior, weak_priors
+from mercer.selection import Evidence, PriorOptions, SearchOptions
+from mercer.selection.priors import as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace, search_rows
 from mercer.selection.search.starts import mean_diagonal
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.plan import choose_solver
 
-SAMPLED = 0.5  # of the time, for a search that draws of the hyper-parameters follow
-NOISE = 1e-2  # of the variance of y, where nothing is given
-NOISE_RANGE = (1e-9, 1e3)  # of the variance of y
 SQUARES = (1e-152, 1e152)  # spreads of y whose squares are floats
-CONSTANT = 1e-6  # of |y|: the deviations that a constant y is taken to have
-UNLIKE = 3.0  # factor between deviations of targets that one amplitude does not fit
-OFF = 2.0  # a factor of the variance beyond which a wrong amplitude is worth a warning
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,12 +66,12 @@ class ProcessProblem(Problem):
     @property
     def start(self):
         """The noise variance as given, or where a search begins."""
-        return NOISE * self.variance if self.lam is None else self.lam
+        return self.options[ProcessOptions].noise * self.variance if self.lam is None else self.lam
 
     @property
     def bounds(self):
         """(low, high) of the noise variance in a search, with the value that was given inside."""
-        low, high = (ratio * self.variance for ratio in NOISE_RANGE)
+        low, high = (ratio * self.variance for ratio in self.options[ProcessOptions].noise_range)
         return min(low, self.lam or low), max(high, self.lam or high)
 
     @property
@@ -140,7 +135,7 @@ def variance_beside(rows, span, learnt):
     return min(spread, 1e150) ** 2 or 1.0
 
 
-def warn_of_units(rows, span):
+def warn_of_units(rows, span, unlike=3.0):
     """Say loudly that targets share one amplitude and one noise, where their deviations are not alike."""
     if rows.t == 1:
         return
@@ -148,7 +143,7 @@ def warn_of_units(rows, span):
     size[size == 0] = 1.0
     spread = size * np.sqrt(np.square(span.project_out(rows.scaled(rows.y / size))).sum(axis=0) / rows.total)
     spread = spread[spread > 1e-12 * size]
-    if spread.size > 1 and spread.max() > UNLIKE * spread.min():
+    if spread.size > 1 and spread.max() > unlike * spread.min():
         warn(
             f"{rows.t} targets share one amplitude and one noise, and so one standard deviation at each x, but their "
             f"own deviations reach from {spread.min():.3g} to {spread.max():.3g}: intervals are too wide for some and "
@@ -157,16 +152,16 @@ def warn_of_units(rows, span):
         )
 
 
-def make_prior(prior, kernel, rows, criterion):
+def make_prior(prior, kernel, rows, criterion, options=PriorOptions()):
     """−log of the prior density of (log θ, log λ), as a search takes it, or None."""
     if prior is None or criterion is None:
         return None
     if isinstance(prior, str):
         count = len(rows.index) if criterion.weights == "precision" else rows.total
-        if count >= FEW or not is_likelihood(criterion):
+        if count >= options.rows or not is_likelihood(criterion):
             return None
         rows = rows.apart()
-        return weak_priors(kernel, rows.X, rows.y, rows.row_weight)
+        return weak_priors(kernel, rows.X, rows.y, rows.row_weight, options)
     found, known = as_prior(prior), [*kernel.names, "lam"]
     unused = found.unused(known) if isinstance(prior, dict) else []
     if unused:
@@ -194,7 +189,7 @@ def learn(problem, kernels, rows, lam, solver):
     check_learnable(rows, problem, lam)
     found = []
     for i, kernel in enumerate(kernels):
-        share = (SAMPLED if problem.draws else 1.0) / (len(kernels) - i)
+        share = (problem.options[ProcessOptions].search_share if problem.draws else 1.0) / (len(kernels) - i)
         found.append(_learn_one(problem, kernel, rows, lam, solver, problem.search_clock(share, 1 + problem.draws)))
     return Hyperparameters.of(best_of(found).warn())
 
@@ -206,31 +201,32 @@ def _learn_one(problem, kernel, rows, lam, solver, clock):
         return search_expressions(problem, rows, criterion.restrict(rows.used), solver, clock=clock).result()
     given = None if problem.lam is None else lam
     bounds = None if criterion.scale_free else problem.bounds  # else λ relative to K, not to y
-    prior = make_prior(problem.prior, kernel, rows, criterion)
+    prior = make_prior(problem.prior, kernel, rows, criterion, problem.options[PriorOptions])
     space = SearchSpace(kernel, lam if optimize == "kernel" else given, bounds, optimize, prior, "noise")
     found = search_rows(
         space, rows, criterion.restrict(rows.used), solver=solver, seed=problem.seed,
         record=Record(clock, problem.report), options=replace(problem.options[SearchOptions], starts=problem.starts),
     )  # fmt: skip
     if found.status == "constant":
-        _set_constant(found, rows, given, optimize)
+        _set_constant(found, rows, given, optimize, problem.options[ProcessOptions].noise)
     elif criterion.scale_free and optimize == "all":
         _set_amplitude(found, rows, criterion, solver)
     return found
 
 
 # ---------------------------------------------------------------------- what a search cannot see
-def _set_constant(found, rows, given, optimize):
-    """Take deviations of CONSTANT times |y|: nothing in a constant y tells how large they are."""
+def _set_constant(found, rows, given, optimize, noise):
+    """Take deviations of a millionth of |y|: nothing in a constant y tells how large they are."""
+    share = 1e-6
     if optimize == "lam" and given is not None:
         return
-    variance = (CONSTANT * (float(np.abs(rows.y).max(initial=0.0)) or 1.0)) ** 2
+    variance = (share * (float(np.abs(rows.y).max(initial=0.0)) or 1.0)) ** 2
     level = mean_diagonal(found.kernel, rows.X)
     scaled = rescale(found.kernel, variance / level) if optimize != "lam" and level > 0 else None
     found.kernel = found.kernel if scaled is None else scaled
-    found.lam = NOISE * variance if given is None else found.lam
+    found.lam = noise * variance if given is None else found.lam
     found.message = (
-        f"y is constant (up to the trend): nothing can be learnt from it. Its deviations are taken as {CONSTANT:g} "
+        f"y is constant (up to the trend): nothing can be learnt from it. Its deviations are taken as {share:g} "
         f"of its size, so noise = {found.lam:.3g}; with criterion=None the kernel and noise given stay."
     )
 
@@ -243,7 +239,7 @@ def _set_amplitude(found, rows, criterion, solver):
     scaled = rescale(found.kernel, c) if 0 < c < np.inf else None
     if scaled is not None:
         found.kernel, found.lam = scaled, c * found.lam
-    elif not 1 / OFF < c < OFF:
+    elif not 0.5 < c < 2.0:
         warn(
             f"criterion={criterion.name} sees errors, not variances, and {found.kernel!r} has no amplitude to learn: "
             f"its standard deviations seem off by a factor of {np.sqrt(c):.2g}. Write 1.0 * kernel, or use "

@@ -52,7 +52,9 @@ class SpectralFeatures(Approximation):
     def plan(self, problem, binding=True, why=""):
         """See `Approximation.plan`; ``why`` says why the fit is not exact."""
         options = nearby.plan_options(self.near(), problem, fourier=True)
-        return plan_neighbours(problem.sizes(), self.near().first, most=self.near().most, why=why, **options)
+        return plan_neighbours(
+            problem.sizes(), self.near().first(problem), most=self.near().most(problem), why=why, **options
+        )
 
     def search(self, problem):
         """See `Approximation.search`: by neighbours, then by the evidence of all rows."""

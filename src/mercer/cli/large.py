@@ -241,7 +241,7 @@ def _score(predicted, data, X, y, labels):
     """The model and simple ones on rows held out; intervals too."""
     import numpy as np
 
-    from mercer.selection.judging import measure, simple_models, simply_predicted
+    from mercer.selection.judging import measure, predict_simply, simple_models
 
     some = np.sort(np.random.default_rng(0).choice(len(data.y), min(SIMPLE, len(data.y)), replace=False))
     part, target = np.asarray(data.X[some], dtype=float), data.y[some]
@@ -250,7 +250,7 @@ def _score(predicted, data, X, y, labels):
         groups = [measure(y[g::GROUPS], values[g::GROUPS], labels)["score"] for g in range(GROUPS)]
         return measure(y, values, labels) | {"scores": groups}
 
-    others = [{"name": name, **judged(simply_predicted(model, part, target, X))}
+    others = [{"name": name, **judged(predict_simply(model, part, target, X))}
               for name, model in simple_models(labels, len(some), X.shape[1]).items()]  # fmt: skip
     this = judged(predicted)
     return {

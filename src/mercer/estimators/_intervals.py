@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer import uncertainty
 from mercer._policies import Options, OptionSet
-from mercer.approximate.fitted import Fitted, by_target
+from mercer.approximate.fitted import Fitted, Scores, by_target
 from mercer.estimators._fitting import Approximated, FitReport
 from mercer.estimators._protocol import LARGEST, over_partitions
 from mercer.estimators._regressor import KernelRegressor
@@ -226,17 +226,17 @@ class LinearEstimator(Approximated, KernelRegressor):
             fits = self._fitted.deletion()
             found = METHODS[method](fits, X, coverage, normalise=normalise, weight=sample_weight, **options)
             return found * self._fitted.rows.unit
-        residuals, scale, new = self._scores(X, method, normalise, sample_weight, calibration)
-        f, options = self.predict(X), {"scale": scale, "new_scale": new}
+        scores = self._scores(X, method, normalise, sample_weight, calibration)
+        f, options = self.predict(X), {"scale": scores.scale, "new_scale": scores.new_scale, "copies": scores.copies}
         if method == "conformal" and normalise and 0 < coverage < 1:
-            count = len(residuals)  # of the rows left out, those that are told as well as the new one
+            count = len(scores.residuals)  # of the rows left out, those that are told as well as the new one
             nearest = OptionSet(self.options)[IntervalOptions]
             least = nearest.least_beyond / (1.0 - coverage)
             options["near"] = int(min(count, max(nearest.share * count, least)))
-        return self._shaped(uncertainty.split(residuals, f.reshape(len(f), -1), coverage, **options))
+        return self._shaped(uncertainty.split(scores.residuals, f.reshape(len(f), -1), coverage, **options))
 
     def _scores(self, X, method, normalise, weight, calibration):
-        """(residuals, their scale, that at X): of rows set aside, held out, or left out."""
+        """`Scores` of rows set aside, held out, or left out."""
         fitted = self._fitted
         if method == "split" and calibration is None:
             return fitted.held_scores(X, normalise, weight)
@@ -244,8 +244,9 @@ class LinearEstimator(Approximated, KernelRegressor):
             residuals = self._residuals_of(calibration)
             residuals = residuals.reshape(len(residuals), -1)
             if not normalise:
-                return residuals, 1.0, 1.0
-            return residuals, fitted.deviation(self._new_rows(calibration[0]), None), fitted.deviation(X, weight)
+                return Scores(residuals)
+            scale = fitted.deviation(self._new_rows(calibration[0]), None)
+            return Scores(residuals, scale, fitted.deviation(X, weight))
         if method not in ("conformal", "left-out"):
             raise ValueError(
                 'in an approximation method is "conformal" or "left-out", of rows left out in the fit, or "split".'

@@ -13,7 +13,7 @@ from mercer.estimators._protocol import over_partitions, predicts_numbers
 from mercer.estimators._regressor import KernelRegressor
 from mercer.losses import BY_NAME, Loss
 from mercer.losses.classification import sigmoid
-from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.selection.judging import RowsLeftOut, refit_left_out
 
 CLOSE = "approximate leave-one-out at the kernel and λ of the fit"
 
@@ -90,7 +90,7 @@ class FittedMachine(Approximated, KernelRegressor):
     def _left_out_rows(self):
         if self.multi_class == "softmax" and self.loss_.classification and len(self.classes_) > 2:
             at = self.support_  # every row is a support vector of the softmax
-            found = refitted(self, self.points_, self.row_target_[at], self.row_weight_[at])
+            found = refit_left_out(self, self.points_, self.row_target_[at], self.row_weight_[at])
             label, proba = (
                 np.full(len(self.row_target_), None, dtype=object),
                 np.full((len(self.row_target_), found.proba.shape[1]), np.nan),

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._clock import Clock
 from mercer._policies import Options, OptionSet
-from mercer.approximate.base import UNASKED, Approximation, is_splitter
+from mercer.approximate.base import Approximation, is_splitter
 from mercer.approximate.kernels import check_kernel, default_kernel
+from mercer.approximate.options import TimeOptions
 from mercer.estimators.validation import seed_of
 from mercer.kernels import Kernel, Matern32, as_kernel
 from mercer.selection import GCV, LOO, Discrepancy, Evidence, GroupKFold, KFold, LCurve
@@ -155,7 +156,7 @@ class KernelParameters:
     def _search(self, space, rows, criterion, solver):
         """The `SearchResult` of a criterion on rows, with a warning where it is unsure."""
         check_units(criterion, rows)
-        clock = self._search_clock(UNASKED if self.criterion is None else None)
+        clock = self._search_clock(OptionSet(self.options)[TimeOptions].unasked if self.criterion is None else None)
         options = {"solver": solver, "record": Record(clock), "seed": seed_of(self.random_state)}
         options["options"] = OptionSet(self.options)[SearchOptions]
         found = search_rows(space, rows, criterion.restrict(rows.used).in_unit(rows.unit), **options)

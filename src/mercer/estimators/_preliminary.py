@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._policies import Options, OptionSet
-from mercer.approximate.expressions import SECONDS
 from mercer.approximate.labels import stratified_order
+from mercer.approximate.options import TimeOptions
 from mercer.estimators._parameters import KernelParameters
 from mercer.estimators.validation import seed_of
 from mercer.gram import take
@@ -41,7 +41,7 @@ class PreliminaryModel(KernelParameters):
 
         options, seed = OptionSet(self.options)[PreliminaryOptions], seed_of(self.random_state)
         limited = self._clock.limited
-        seconds = self._clock.part(options.share).budget if limited else options.share * SECONDS
+        seconds = self._clock.part(options.share).budget if limited else options.share * TimeOptions().unasked
         parameters = {"options": self.options} | (parameters or {"kernel": "auto", "criterion": "evidence"})
         parameters |= {"memory": self.memory, "time_budget": seconds, "random_state": self.random_state}
         model = kind(**parameters)

@@ -13,7 +13,7 @@ from mercer import uncertainty
 from mercer._cached import Computed, Default, cached_property
 from mercer.estimators._fitting import AtomicFit
 from mercer.gram import TiledGram
-from mercer.selection.judging import RowsLeftOut, refitted
+from mercer.selection.judging import RowsLeftOut, refit_left_out
 from mercer.solvers.fitted import norms
 from mercer.sources.cluster import is_dask
 
@@ -228,7 +228,7 @@ class KernelEstimator(AtomicFit):
                 f"{type(self).__name__} does not keep its rows; give them: left_out(X, y) fits without some."
             )
         weight = self.row_weight_ if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return refitted(self, X, y, None if weight is None or np.all(weight == 1.0) else weight)
+        return refit_left_out(self, X, y, None if weight is None or np.all(weight == 1.0) else weight)
 
     @cached_property
     def loo_residuals_(self):

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
+from mercer._policies import OptionSet
 from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.base import choose
 from mercer.approximate.kernels import latent_kernel, refuse_without_points
+from mercer.approximate.options import ProcessOptions
 from mercer.approximate.process import (
-    NOISE,
     ProcessProblem,
     evidence_of,
     has_curvature,
@@ -203,11 +204,11 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
             )
         if self.n_hyper_samples:
             raise ValueError("n_hyper_samples needs the exact fit, and data that are read have none.")
-        from mercer.approximate.landmarks_process import some_rows  # arrays do not pay for it
+        from mercer.approximate.landmarks_process import subset_of  # arrays do not pay for it
 
         source, flat = self._open_source(X, y, sample_weight)
         kernels = self._given_kernels()
-        some = some_rows(source, seed_of(self.random_state))
+        some = subset_of(source, seed_of(self.random_state), OptionSet(self.options))
         Z = some.X
         for kernel in kernels:
             Z = kernel.validate(Z)
@@ -251,7 +252,8 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         kernel = clone(as_kernel(self.kernel), safe=False) if self._has_kernel else Matern32()
         X = kernel.validate(unfitted._check_X(X, reset=True, kernel=kernel))
         kernel = kernel if self._has_kernel else latent_kernel(X, None)
-        noise = NOISE * float(np.mean(kernel.diag(X))) if self.noise is None else float(np.mean(self.noise))
+        default = OptionSet(self.options)[ProcessOptions].noise * float(np.mean(kernel.diag(X)))
+        noise = default if self.noise is None else float(np.mean(self.noise))
         return kernel, X, noise
 
     # ---------------------------------------------------------------------- evidence and hyper-parameters
@@ -283,7 +285,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         evidence = evidence_of(np.ndim(self.noise_) > 0)
         if theta is None:
             return self._fitted.evidence_terms(evidence)
-        rows, (kernel, lam) = self._with_values(), hyper.checked(self.kernel_, theta)
+        rows, (kernel, lam) = self._with_values(), hyper.kernel_and_noise(self.kernel_, theta)
         solver = choose_solver("cholesky", Sizes(rows.n, targets=rows.t, memory=self.memory), inverse=True)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
@@ -318,7 +320,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
         around = self._likelihood_around(self.lam_ or float(theta is not None))
-        z = around.at(self.lam_) if theta is None else hyper.checked_logs(around.names, theta)
+        z = around.at(self.lam_) if theta is None else hyper.check_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 

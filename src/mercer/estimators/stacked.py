@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 from mercer._machine import check_memory, within
 from mercer._policies import Options, OptionSet
 from mercer._warn import warn, warn_again
-from mercer.approximate.expressions import LEAST_ROWS, SECONDS, searchable
 from mercer.approximate.fitted import conventions
-from mercer.approximate.kernels import check_kernel
+from mercer.approximate.kernels import LEAST_ROWS, check_kernel, searchable
+from mercer.approximate.options import TimeOptions
 from mercer.estimators._parameters import COUNT, KernelParameters, constraints
 from mercer.estimators._protocol import KernelEstimator
 from mercer.estimators.validation import check_weight, seed_of
@@ -229,7 +229,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._search_clock(SECONDS)
+        clock = self._search_clock(TimeOptions().unasked)
         names = vars(self).get("feature_names_in_")
         options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
         options["names"] = None if names is None else list(names)

@@ -4,8 +4,6 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-CHUNK = 1024  # rows that are evaluated at once
-
 
 class Gram(ABC):
     """K with Kᵢⱼ = k(xᵢ, xⱼ): all that is asked of it is declared here. No λ, no y.
@@ -57,8 +55,8 @@ class Gram(ABC):
     def _product_of(self, index, A):
         """K[:, index] A."""
         out = np.zeros((self.n, A.shape[1]))
-        for k in range(0, len(index), CHUNK):
-            out += (A[k : k + CHUNK].T @ self.rows(index[k : k + CHUNK])).T
+        for k in range(0, len(index), 1024):
+            out += (A[k : k + 1024].T @ self.rows(index[k : k + 1024])).T
         return out
 
     def times_columns(self, index, A):

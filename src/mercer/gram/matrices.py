@@ -241,10 +241,6 @@ class DenseGram(Gram):
         return self._kernel_on_points().represent(alpha)
 
 
-FEW, CACHED = 256, 64  # rows up to which one block is quickest; and else of a block
-ONE_THREAD = 700  # rows up to which one pass over a matrix is not worth a thread
-
-
 class ScaledGram(Gram):
     """S K S with S = diag(s).
 
@@ -306,18 +302,18 @@ class ScaledGram(Gram):
 
     def _lower(self, matrix, s):
         """The lower triangle, from a stored K in one pass by rows that stay in the cache."""
-        if self.n <= FEW:
+        if self.n <= 256:  # one block is quickest
             out = matrix * s
             out *= s[:, None]
             return out
-        out, rows = np.empty((self.n, self.n), dtype=s.dtype), _tiles.spans(self.n, CACHED)
+        out, rows = np.empty((self.n, self.n), dtype=s.dtype), _tiles.spans(self.n, 64)
 
         def scale(index, worker):
             i, j = rows[index]
             np.multiply(matrix[i:j, :j], s[:j], out=out[i:j, :j])
             out[i:j, :j] *= s[i:j, None]
 
-        _threads.run(scale, len(rows), None if self.n > ONE_THREAD else 1)
+        _threads.run(scale, len(rows), None if self.n > 700 else 1)  # one pass over fewer rows is not worth a thread
         return out
 
     def cross(self, X):

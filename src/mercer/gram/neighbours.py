@@ -6,15 +6,6 @@ from mercer import _native, _threads
 from mercer._cached import cached_property
 from mercer.gram.base import take
 
-QUERIES = 512  # that one thread looks up at a time
-TREE_UP_TO = 3  # columns up to which a tree is faster than looking at all rows
-TREE_ALSO = 8  # and up to these, where there are more rows than
-TREE_FROM = 300_000
-ENTRIES = 2**22  # of a block of kernel distances: 32 MB
-TOGETHER = 32  # inputs whose nearest of all rows one thread looks for: they pass each part of the rows together
-LEAF = 40  # rows of a leaf of a tree
-SPARE = 16  # neighbours asked for beyond those expected, where some come too late in the order
-
 
 class NearestRows:
     """The k nearest of n inputs in the metric of a kernel: by a tree in few dimensions, else by looking at all of them.
@@ -43,7 +34,7 @@ class NearestRows:
         found = kernel.metric(X)
         self.U, self.p = (None, 2) if found is None else (np.ascontiguousarray(found[0], dtype=float), found[1])
         d = 0 if self.U is None else self.U.shape[1]
-        few = d <= TREE_UP_TO or (d <= TREE_ALSO and self.n > TREE_FROM)
+        few = d <= 3 or (d <= 8 and self.n > 300_000)  # where a tree is faster than looking at all rows
         self.tree = self.U is not None and (few or self.p != 2)
         self._trees = {}
 
@@ -70,11 +61,12 @@ class NearestRows:
         upto, own = np.asarray(upto, dtype=np.int64), np.asarray(own, dtype=np.int64)
         out = np.full((len(upto), k), -1, dtype=np.int64)
         if self.tree:
-            jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, QUERIES)]
+            jobs = [(level, part) for level, rows in self._levels(upto) for part in _parts(rows, 512)]
             new = sorted({level for level, _ in jobs} - self._trees.keys(), reverse=True)
             _threads.run(lambda i, worker: self._tree(new[i]), len(new))
         else:
-            size = max(1, ENTRIES // max(self.n, 1)) if self.U is None else TOGETHER
+            # blocks of 32 MB of kernel distances; or inputs that pass each part of the rows together
+            size = max(1, 2**22 // max(self.n, 1)) if self.U is None else 32
             jobs = [(None, part) for part in _parts(np.arange(len(upto)), size)]
 
         def work(i, worker):
@@ -101,13 +93,13 @@ class NearestRows:
             from scipy.spatial import cKDTree
 
             # split in the middle of a box, not at a median: built in less than half the time, as quick to ask
-            self._trees[size] = cKDTree(self.U[:size], LEAF, compact_nodes=False, balanced_tree=False)
+            self._trees[size] = cKDTree(self.U[:size], 40, compact_nodes=False, balanced_tree=False)
         return self._trees[size]
 
     def _in_tree(self, size, at, k, upto, own):
         """The first k that come early enough of as many as it takes."""
         tree, out = self._tree(size), np.full((len(at), k), -1, dtype=np.int64)
-        asked, left = min(size, k + 1 if (upto == size).all() else 2 * k + SPARE), np.arange(len(at))
+        asked, left = min(size, k + 1 if (upto == size).all() else 2 * k + 16), np.arange(len(at))
         while len(left):
             found = tree.query(at[left], np.arange(1, asked + 1), p=self.p)[1]
             good = (found < upto[left, None]) & (found != own[left, None])

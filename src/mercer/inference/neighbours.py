@@ -18,10 +18,9 @@ from mercer.inference.moments import Moments
 from mercer.inference.posterior import Posterior
 from mercer.inference.regression import refuse_conflict
 from mercer.kernels import Kernel
-from mercer.solvers.neighbourhoods import conditionals
 from mercer.solvers.normal import whiten
 from mercer.solvers.projected import Span
-from mercer.solvers.small import factor
+from mercer.solvers.small import conditionals, factor
 
 CHUNK = 32  # systems that a thread has at a time: 1 MB of 64 neighbours
 QUERIES = 16_384  # new inputs at a time

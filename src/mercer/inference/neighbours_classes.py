@@ -1,7 +1,7 @@
 """Classes by neighbours: Laplace's approximation within the k nearest rows of each input, which is a local one.
 
 A step of Newton to the mode is a regression with noise 1/W on z = f + ∇/W, so that the small systems of
-`mercer.solvers.neighbourhoods` do it, all inputs of a chunk together.
+`mercer.solvers.small` do it, all inputs of a chunk together.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from mercer.gram.neighbours import Clouds, NearestRows, named
 from mercer.inference.classes import OneAgainstRest
 from mercer.inference.links import LINKS
 from mercer.kernels import Kernel
-from mercer.solvers.neighbourhoods import conditionals
+from mercer.solvers.small import conditionals
 
 CHUNK = 32  # systems that a thread has at a time
 STEPS, HALVINGS = 50, 12  # of Newton, at most

@@ -9,11 +9,12 @@ import numbers
 
 import numpy as np
 
+from mercer import _native
 from mercer._parameters import show
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import EntryWise
 from mercer.kernels.dot import Constant
-from mercer.kernels.prepared import Prepared
+from mercer.kernels.one_pass import OnePass
 from mercer.kernels.words import describe_product
 
 
@@ -208,37 +209,65 @@ class Scaled(EntryWise):
 
 
 # ---------------------------------------------------------------------- on the pairs of two collections
-class _PreparedSum(Prepared):
-    """k₁ + k₂."""
+class _PreparedPair(OnePass):
+    """Two kernels on the same pairs, joined entry by entry."""
+
+    operation: int
 
     def __init__(self, left, right):
         self.left, self.right = left, right
 
-    def tile(self, i, j):
+    def enter(self, program, c):
+        if not self.left.enter(program, c):
+            return False
+        left = program.last
+        if not self.right.enter(program, c if self.operation == _native.SUM else 1.0):
+            return False
+        program.join(self.operation, left)
+        return True
+
+
+class _PreparedSum(_PreparedPair):
+    """k₁ + k₂."""
+
+    operation = _native.SUM
+
+    def collect(self, found):
+        (one, left), (two, right) = self.left.collect(found), self.right.collect(found)
+        return one + two, left + right
+
+    def _tile(self, i, j):
         K = self.left.tile(i, j)
         K += self.right.tile(i, j)
         return K
 
-    def grad(self, i, j, W):
+    def _grad(self, i, j, W):
         return np.concatenate([self.left.grad(i, j, W), self.right.grad(i, j, W)])
 
-    def weighted(self, i, j, W):
+    def _weighted(self, i, j, W):
         (one, left), (two, right) = self.left.weighted(i, j, W), self.right.weighted(i, j, W)
         return one + two, np.concatenate([left, right])
 
 
-class _PreparedProduct(Prepared):
+class _PreparedProduct(_PreparedPair):
     """k₁ · k₂; W on one of them is W ∘ the other."""
 
-    def __init__(self, kernel, left, right):
-        self.kernel, self.left, self.right = kernel, left, right
+    operation = _native.PRODUCT
 
-    def tile(self, i, j):
+    def __init__(self, kernel, left, right):
+        super().__init__(left, right)
+        self.kernel = kernel
+
+    def collect(self, found):
+        (total, left), (_, right) = self.left.collect(found), self.right.collect(found)
+        return total, left + right
+
+    def _tile(self, i, j):
         K = self.left.tile(i, j)
         K *= self.right.tile(i, j)
         return K
 
-    def grad(self, i, j, W):
+    def _grad(self, i, j, W):
         parts = []
         if self.kernel.left.n_theta:
             parts.append(self.left.grad(i, j, W * self.right.tile(i, j)))
@@ -246,28 +275,35 @@ class _PreparedProduct(Prepared):
             parts.append(self.right.grad(i, j, W * self.left.tile(i, j)))
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def weighted(self, i, j, W):
+    def _weighted(self, i, j, W):
         total, left = self.left.weighted(i, j, W * self.right.tile(i, j))
         if not self.kernel.right.n_theta:
             return total, left
         return total, np.concatenate([left, self.right.grad(i, j, W * self.left.tile(i, j))])
 
 
-class _PreparedScaled(Prepared):
+class _PreparedScaled(OnePass):
     """c · k; ``free`` says whether c is to be learnt."""
 
     def __init__(self, inner, c, free):
         self.inner, self.c, self.free = inner, c, free
 
-    def tile(self, i, j):
+    def enter(self, program, c):
+        return self.inner.enter(program, c * self.c)
+
+    def collect(self, found):
+        total, parts = self.inner.collect(found)
+        return total, [np.array([total]), *parts] if self.free else parts
+
+    def _tile(self, i, j):
         K = self.inner.tile(i, j)
         K *= self.c
         return K
 
-    def grad(self, i, j, W):
-        return self.weighted(i, j, W)[1] if self.free else self.c * self.inner.grad(i, j, W)
+    def _grad(self, i, j, W):
+        return self._weighted(i, j, W)[1] if self.free else self.c * self.inner.grad(i, j, W)
 
-    def weighted(self, i, j, W):
+    def _weighted(self, i, j, W):
         total, gradient = self.inner.weighted(i, j, W)
         if self.free:
             gradient = np.concatenate([[total], gradient])

@@ -4,9 +4,10 @@ from math import comb
 
 import numpy as np
 
+from mercer import _native
 from mercer.kernels import distance
 from mercer.kernels.base import PreparedKernel, UnitDiagonal
-from mercer.kernels.prepared import Prepared
+from mercer.kernels.one_pass import OnePass
 from mercer.kernels.radial import Exponential, Gaussian, Matern32
 from mercer.kernels.radial_base import LENGTH_BOUNDS
 
@@ -81,7 +82,7 @@ class Anova(UnitDiagonal, PreparedKernel):
         return np.moveaxis(out, 0, 2) / pairs.scale
 
 
-class _PreparedAnova(Prepared):
+class _PreparedAnova(OnePass):
     """The product over the columns of x/ℓ and z/ℓ."""
 
     def __init__(self, kernel, X, Z):
@@ -92,19 +93,17 @@ class _PreparedAnova(Prepared):
         self.a = float(kernel._positive("strength", 1).reshape(-1)[0])
         self.whole = (1.0 + self.a) ** -X.shape[1]
 
-    def tile(self, i, j):
-        return self.points.anova(self.kernel.profile, self.a, i, j)
+    def enter(self, program, c):
+        code = _native.CODES[self.kernel.profile]
+        program.leaf(_native.ANOVA, self.points, code=code, scale=c * self.whole, shape=self.a)
+        return True
 
-    def grad(self, i, j, W):
-        return self.weighted(i, j, W)[1]
-
-    def weighted(self, i, j, W):
+    def collect(self, found):
         """∂k/∂log ℓⱼ = k a(−uφ′)/(1 + aφ);  ∂k/∂log a = k Σⱼ (aφⱼ/(1 + aφⱼ) − a/(1 + a))."""
-        total, by_strength, by_scale = self.points.anova_contraction(self.kernel.profile, self.a, i, j, W)
+        total, by_strength, by_scale = next(found)
         parts = []
         if self.kernel._entries("length_scale"):
             parts.append(by_scale if self.scale.size > 1 else by_scale.sum(keepdims=True))
         if self.kernel._entries("strength"):
             parts.append(np.atleast_1d(by_strength - len(by_scale) * self.a / (1.0 + self.a) * total))
-        found = np.concatenate(parts) if parts else np.zeros(0)
-        return self.whole * total, self.whole * found
+        return total, parts

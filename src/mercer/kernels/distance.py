@@ -10,11 +10,11 @@ import numpy as np
 from mercer import _native
 from mercer._cached import cached_property
 from mercer._tiles import EVERYTHING
+from mercer.kernels.one_pass import LARGEST, Program
 
 STRIP = 64  # rows of a tile whose product and φ are done together
 PAIRS = 2**16  # near pairs that are done again at once
 BY_DIFFERENCES = {np.dtype(np.float64): 20, np.dtype(np.float32): 32}  # columns up to which differences are faster
-LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 CLOSE = 1e-5  # s of a pair beside ‖a‖² + ‖b‖² up to which (a − b)² may not be multiplied out
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
 MODEST = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
@@ -30,11 +30,22 @@ class Points:
         In C order, of one dtype; B is A where the sets are one.
     size : float
         The largest coordinate, without its sign.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether squares of coordinates do not overflow.
+    by_differences : bool
+        Whether distances are quicker, or only right, by differences.
+    contracts : bool
+        Whether the compiled loops contract weights of these distances.
     """
 
     def __init__(self, A, B, size):
         self.A, self.B, self.size = A, B, size
         self.safe = size < PRODUCT_SAFE[A.dtype]
+        self.by_differences = A.shape[1] <= BY_DIFFERENCES[A.dtype] or not self.safe
+        self.contracts = self.safe and A.dtype == np.float64
 
     # ------------------------------------------------------------------ φ of the distances
     def tiles(self, loop, phi, shape=1.0):
@@ -62,39 +73,27 @@ class Points:
         return self._values(_native.RAW)
 
     @cached_property
-    def _transposed(self):
-        """Bᵀ in memory; rows a power of two apart would fall into the same sets of the cache."""
-        B = self.B
-        Bt = np.empty((B.shape[1], len(B) + (8 if len(B) % 64 == 0 else 0)), dtype=B.dtype)
-        Bt[:, : len(B)] = B.T
-        return Bt
-
-    @cached_property
     def _norms(self):
         """(‖a‖², ‖b‖²)."""
         aa = np.einsum("ij,ij->i", self.A, self.A)
         return aa, aa if self.B is self.A else np.einsum("ij,ij->i", self.B, self.B)
 
+    def program(self, code, shape=1.0, lengths=2):
+        """The `Program` of one φ, by differences."""
+        program = Program()
+        program.leaf(_native.RADIAL, self, code=code, shape=shape, lengths=lengths)
+        return program.finish()
+
     def _values(self, code, shape=1.0):
         """The tile function of one φ; what does not depend on the tile is done here, once."""
+        if self.by_differences:
+            return self.program(code, shape).values
         A, B = self.A, self.B
-        dtype, largest = A.dtype, LARGEST[A.dtype]
-        if A.shape[1] <= BY_DIFFERENCES[dtype] or not self.safe:
-            Bt = self._transposed
-
-            def by_differences(i, j):
-                rows = A[i]
-                first, last, _ = j.indices(len(B))
-                out = np.empty((len(rows), max(0, last - first)), dtype=dtype)
-                _native.pairs.radial(code, rows, Bt, first, largest, out, shape)
-                return out
-
-            return by_differences
-        (aa, bb), near = self._norms, NEAR[dtype]
+        (aa, bb), near, largest = self._norms, NEAR[A.dtype], LARGEST[A.dtype]
 
         def by_product(i, j):
             rows, columns, rr, cc = A[i], B[j], aa[i], bb[j]
-            out = np.empty((len(rows), len(columns)), dtype=dtype)
+            out = np.empty((len(rows), len(columns)), dtype=A.dtype)
             for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
                 strip, part = out[k : k + STRIP], slice(k, k + STRIP)
                 np.matmul(rows[part], columns.T, out=strip)
@@ -106,27 +105,21 @@ class Points:
 
     # ------------------------------------------------------------------ contractions
     def contraction(self, loop, shape=1.0):
-        """c(i, j, W) = (Σ W φ(s), Σ W ∂φ/∂α, Σ W φ′(s)(aₖ − bₖ)² for every k), φ the compiled one of that name.
+        """c(i, j, W) = (Σ W φ(s), Σ W ∂φ/∂α, Σ W ∂φ/∂log ℓₖ for every column), φ the compiled one of that name.
 
         φ and φ′ come from one exp, and nothing of the size of W is kept. None where it can not be had.
         """
-        A, B = self.A, self.B
-        if loop is None or A.dtype != np.float64 or self.size > PRODUCT_SAFE[A.dtype]:
+        if loop is None or not self.contracts:
             return None
-        code, d, largest = _native.CODES[loop], A.shape[1], LARGEST[A.dtype]
-        if d <= BY_DIFFERENCES[A.dtype] or self.size > MODEST:
-            Bt = self._transposed
-
-            def by_differences(i, j, W):
-                sums, first = np.zeros(d), j.indices(len(B))[0]
-                return *_native.pairs.radial_contract(code, A[i], Bt, first, W, largest, sums, shape), sums
-
-            return by_differences
-        (aa, bb), near = self._norms, NEAR[A.dtype]
+        code, A, B = _native.CODES[loop], self.A, self.B
+        if self.by_differences or self.size > MODEST:
+            program = self.program(code, shape)
+            return lambda i, j, W: next(program.contract(i, j, W))
+        (aa, bb), near, largest = self._norms, NEAR[A.dtype], LARGEST[A.dtype]
 
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
-            sums, totals, columns = np.zeros(d), np.zeros(2), np.zeros(len(points))
+            sums, totals, columns = np.zeros(A.shape[1]), np.zeros(2), np.zeros(len(points))
             for k in range(0, len(rows), STRIP):  # the product is in cache when φ reads it, and when it meets B again
                 strip = slice(k, k + STRIP)
                 part = rows[strip]
@@ -135,7 +128,7 @@ class Points:
                     code, V, rr[strip], cc, part, points, near, largest, W[strip], across, columns, sums, shape
                 )
                 sums += across @ part**2 - 2.0 * np.einsum("ij,ij->j", part, V @ points)
-            return *totals, sums + columns @ points**2
+            return *totals, -2.0 * (sums + columns @ points**2)
 
         return by_product
 
@@ -190,20 +183,6 @@ class Points:
         _native.pairs.weighted_abs(V, A, np.ascontiguousarray(B.T), sums)
         return sums
 
-    def anova(self, profile, strength, i, j):
-        """∏ₖ (1 + aφ(|aₖ − bₖ|))/(1 + a) for a in A[i], b in B[j]; φ by its name in ``_native.CODES``."""
-        A, (first, last, _) = self.A[i], j.indices(len(self.B))
-        out, whole = np.empty((len(A), max(0, last - first)), dtype=A.dtype), (1.0 + strength) ** -A.shape[1]
-        _native.pairs.anova(_native.CODES[profile], A, self._transposed, first, strength, whole, out)
-        return out
-
-    def anova_contraction(self, profile, strength, i, j, W):
-        """(Σ V, Σ V Σₖ aφₖ/fₖ, Σ V (−a u φ′)/fₖ for every k) with V = W ∘ ∏ₖ fₖ and fₖ = 1 + aφₖ."""
-        A, first, sums = self.A[i], j.indices(len(self.B))[0], np.zeros(self.A.shape[1])
-        code, W = _native.CODES[profile], W.astype(A.dtype, copy=False)
-        total, by_strength = _native.pairs.anova_contract(code, A, self._transposed, first, W, strength, sums)
-        return total, by_strength, sums
-
 
 def scaled(X, Z, scale):
     """The `Points` (x − c)/ℓ and (z − c)/ℓ, c in the middle of Z: far from the origin the digits are in differences."""
@@ -225,10 +204,10 @@ def scaled(X, Z, scale):
 
 def middle(Z):
     """The median of about nine rows, column by column. A mean would follow an outlier, at the cost of the others."""
-    n = len(Z)
+    n = Z.shape[0]
     few = Z[:: n // 9 or 1].copy()
     few.sort(axis=0)
-    return few[len(few) // 2] if n else np.zeros(Z.shape[1], dtype=Z.dtype)
+    return few[few.shape[0] // 2] if n else np.zeros(Z.shape[1], dtype=Z.dtype)
 
 
 def points(A, B):

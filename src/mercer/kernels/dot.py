@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from mercer import _native
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel, as_collection, result_dtype
 from mercer.kernels.definite import semidefinite
+from mercer.kernels.one_pass import PreparedLeaf
 
 
 class Constant(Kernel):
@@ -38,6 +40,12 @@ class Constant(Kernel):
 
     def _tile(self, X, Z):
         return np.full((len(X), len(Z)), self._at_least_zero("value"), dtype=result_dtype(X))
+
+    def prepare(self, X, Z, keep=False):
+        """An operation of a program."""
+        if type(self) is not Constant:
+            return super().prepare(X, Z)
+        return PreparedLeaf(self, X, Z, _native.CONSTANT, self._at_least_zero("value"))
 
     def diag(self, X):
         """c at every input."""
@@ -73,6 +81,12 @@ class Linear(Kernel):
 
     def _tile(self, X, Z):
         return X @ Z.T
+
+    def prepare(self, X, Z, keep=False):
+        """An operation of a program, of few columns."""
+        if type(self) is not Linear or X.shape[1] > distance.BY_DIFFERENCES[X.dtype]:
+            return super().prepare(X, Z)
+        return PreparedLeaf(self, X, Z, _native.LINEAR, 1.0, distance.points(X, Z))
 
     def diag(self, X):
         """‖x‖²."""

@@ -44,6 +44,14 @@ class Prepared:
         """Σ W ∘ ∂k(X[i], Z[j])/∂log θ."""
         return self.kernel.grad(part_of(self.X, i), part_of(self.Z, j), W)
 
+    def enter(self, program, c):
+        """Enter c·k in a `Program`; returns whether it is one that can be entered."""
+        return False
+
+    def collect(self, found):
+        """(Σ W ∘ k, [Σ W ∘ ∂k/∂log θ, in parts]) from what a program has found, leaf by leaf in order."""
+        raise NotImplementedError
+
     def weighted(self, i, j, W):
         """(Σ W ∘ k(X[i], Z[j]), Σ W ∘ ∂k(X[i], Z[j])/∂log θ)."""
         return self.kernel.weighted(part_of(self.X, i), part_of(self.Z, j), W)

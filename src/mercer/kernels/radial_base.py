@@ -9,9 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mercer import _native
+from mercer._cached import cached_property
 from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel, UnitDiagonal
+from mercer.kernels.one_pass import OnePass
 from mercer.kernels.prepared import Prepared
 
 LENGTH_BOUNDS = (1e-5, 1e5)
@@ -132,7 +135,7 @@ def phi_of(kernel, points):
     return points.tiles(loop, kernel.phi, shape)(EVERYTHING, EVERYTHING)
 
 
-class RadialPrepared(Prepared):
+class RadialPrepared(OnePass):
     """φ(s) on the pairs of X and Z.
 
     A φ without a compiled loop is slow: with ``keep``, s and φ of all pairs are kept from their values on.
@@ -143,15 +146,44 @@ class RadialPrepared(Prepared):
         self.points = distance.scaled(X, Z, self.scale)
         self.loop, self.slope_loop, self.shape = _compiled(kernel)
         self._keep, self._kept = keep and self.loop is None, None
-        self._tile = self._contraction = None
 
-    def tile(self, i, j):
-        """φ(s) of a tile."""
+    @cached_property
+    def free(self):
+        """The names of what is to be learnt."""
+        return [name for name in self.kernel.hyper if self.kernel._entries(name)]
+
+    def enter(self, program, c):
+        """One operation, by differences."""
+        points = self.points
+        if self.loop is None or not points.by_differences:
+            return False
+        if self.slope_loop is None or not points.contracts:
+            program.contracts = False
+        lengths = 0 if "length_scale" not in self.free else 1 if self.scale.size == 1 else 2
+        code = _native.CODES[self.loop]
+        program.leaf(_native.RADIAL, points, code=code, lengths=lengths, scale=c, shape=self.shape)
+        return True
+
+    def collect(self, found):
+        """∂/∂log of what is free."""
+        total, by_shape, sums = next(found)
+        in_logs = self._in_logs(by_shape, sums)
+        return total, [in_logs[name] for name in self.free]
+
+    @cached_property
+    def _whole(self):
+        """The tile function of all columns, from a product where there are many."""
+        return self.points.tiles(self.loop, self.kernel.phi, self.shape)
+
+    @cached_property
+    def _contraction(self):
+        """That of the contractions; None where NumPy does them."""
+        return self.points.contraction(self.slope_loop, self.shape)
+
+    def _tile(self, i, j):
         if self._keep and i is EVERYTHING and j is EVERYTHING:
             return self._values(i, j)[1].copy()
-        if self._tile is None:
-            self._tile = self.points.tiles(self.loop, self.kernel.phi, self.shape)
-        return self._tile(i, j)
+        return self._whole(i, j)
 
     def _values(self, i, j):
         """(s, φ) of a tile, which nobody may write into."""
@@ -164,47 +196,28 @@ class RadialPrepared(Prepared):
             self._kept = values
         return values
 
-    def grad(self, i, j, W):
-        """∂/∂log θ of a tile."""
-        return self._joined(i, j, W, False)[1]
+    def _weighted(self, i, j, W):
+        value, in_logs = self.contract(i, j, W, self.free)
+        return value, np.concatenate([in_logs[name] for name in self.free]) if self.free else np.zeros(0)
 
-    def weighted(self, i, j, W):
-        """The sum and its gradient, from one exp for both."""
-        return self._joined(i, j, W, True)
-
-    def _joined(self, i, j, W, total):
-        """(Σ W ∘ φ, ∂/∂log of what is free, as one vector)."""
-        kernel = self.kernel
-        free = tuple(name for name in kernel.hyper if kernel._entries(name)) if len(kernel.hyper) > 1 else LENGTH
-        if free is LENGTH and not kernel._entries("length_scale"):
-            free = ()
-        value, in_logs = self.contract(i, j, W, free, total)
-        if len(free) == 1:
-            return value, in_logs[free[0]]
-        return value, np.concatenate([in_logs[name] for name in free]) if free else np.zeros(0)
-
-    def contract(self, i, j, W, names, total=False):
-        """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile; the sum may be None if it is not asked for."""
-        shape = len(self.kernel.hyper) > 1
-        if self._contraction is None:
-            self._contraction = self.points.contraction(self.slope_loop, self.shape)
+    def contract(self, i, j, W, names):
+        """(Σ W ∘ φ, {name: Σ W ∘ ∂φ/∂log value, a vector}) of a tile."""
         if self._contraction is not None:
             value, by_shape, sums = self._contraction(i, j, W)
-            out = {"length_scale": self._in_log_scale(sums)}
-            if shape:
-                out[LOOPS[type(self.kernel).phi][1]] = np.atleast_1d(by_shape * self.shape)
-            return value, out
-        s, phi = self._values(i, j)
-        out = {}
+            return value, self._in_logs(by_shape, sums)
+        (s, phi), out = self._values(i, j), {}
         if "length_scale" in names:
             V = W * self.kernel.dphi(s.copy())  # of one length scale the sum over the columns is s itself
-            sums = np.vdot(V, s) if self.scale.size == 1 else self.points.weighted_squares(V, s, i, j)
-            out["length_scale"] = self._in_log_scale(sums)
-        if shape:
+            sums = np.atleast_1d(np.vdot(V, s)) if self.scale.size == 1 else self.points.weighted_squares(V, s, i, j)
+            out = self._in_logs(None, -2.0 * sums)
+        if len(self.kernel.hyper) > 1:
             for name, slope in self.kernel.dshape(s, phi).items():
                 out[name] = np.vdot(W, slope) * np.reshape(np.asarray(getattr(self.kernel, name), dtype=float), -1)
-        return np.vdot(W, phi) if total else None, out
+        return np.vdot(W, phi), out
 
-    def _in_log_scale(self, sums):
-        """∂/∂log ℓ from Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − bⱼₖ)², for each column or all together."""
-        return -2.0 * (sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True) if sums.ndim else sums[None])
+    def _in_logs(self, by_shape, sums):
+        """{name: ∂/∂log value} from ∂/∂α and, column by column, ∂/∂log ℓ."""
+        out = {"length_scale": sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True)}
+        if by_shape is not None and self.kernel.hyper is not Radial.hyper:
+            out[LOOPS[type(self.kernel).phi][1]] = np.atleast_1d(by_shape * self.shape)
+        return out

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.plots._base import BLUE, GREEN, GREY, INK, ORANGE, PathDisplay, format_number, plain_ticks
 from mercer.selection import LCurve
-from mercer.selection.shown import place
+from mercer.selection.shown import point_at
 
 
 class LCurveDisplay(PathDisplay):
@@ -77,9 +77,9 @@ class LCurveDisplay(PathDisplay):
             residual=path.table["residual"],
             norm=path.table["norm"],
             corner=corner,
-            corner_at=place(path, corner.lam),
+            corner_at=point_at(path, corner.lam),
             lam=lam,
-            lam_at=None if lam is None else place(path, lam),
+            lam_at=None if lam is None else point_at(path, lam),
             solution="f" if path.matrix is None else "x",
         )
         return display.plot(ax, **line_kwargs)

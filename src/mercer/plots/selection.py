@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer.plots._base import CYCLE, DASHES, GREY, INK, LAMBDA, LAMBDA_A, PALE, PathDisplay, format_number
 from mercer.selection import compare
-from mercer.selection.shown import is_error, scaled, short_names
+from mercer.selection.shown import is_error, scale_to_unit, short_names
 
 
 class SelectionDisplay(PathDisplay):
@@ -111,7 +111,7 @@ class SelectionDisplay(PathDisplay):
         for k, (rule, choice) in enumerate(self.choices.items()):
             style = {"color": CYCLE[k % len(CYCLE)], "zorder": 3}
             if rule in self.curves:
-                curve = scaled(self.curves[rule][shown], is_error(rule))
+                curve = scale_to_unit(self.curves[rule][shown], is_error(rule))
                 (self.lines_[rule],) = ax.plot(self.lams[shown], curve, linewidth=2, linestyle=DASHES[k % len(DASHES)],
                                                **style)  # fmt: skip
             self.marks_[rule] = self._row(ax, k, choice, style["color"], view)

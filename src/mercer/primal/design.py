@@ -9,7 +9,7 @@ import numpy as np
 from mercer.gram import TiledGram, take
 from mercer.gram.landmarks import drawn, fill
 from mercer.solvers.normal import landmark_factor, whiten_first
-from mercer.solvers.rpcholesky import random_pivots
+from mercer.solvers.pivoted import random_pivots
 from mercer.sources.base import Block
 
 LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself

@@ -241,17 +241,11 @@ def choose_lam(fit, rule, near=None):
 
     Of many landmarks each λ takes a factor: leave-one-out then goes downhill from ``near``, which is about λ.
     """
-    normal = fit.normal
+    normal, values = fit.normal, VALUES[rule]
     if normal.direct and rule in ("loo", "density"):
-        return _stepped(fit, loo_values if rule == "loo" else density_values, near)
+        return _stepped(fit, values, near)
     top = max(normal.top, 1e-300)
     lams = top * GRID[top * GRID >= normal.floor]
-    if rule in ("loo", "density"):
-        values = loo_values if rule == "loo" else density_values
-    elif rule == "elbo":
-        values = elbo_values
-    else:
-        values = gcv_values
     tried = list(zip(lams, values(fit, lams), strict=True))
     lam = min(tried, key=lambda pair: pair[1])[0]
     if rule == "loo":
@@ -323,6 +317,9 @@ def density_values(fit, lams):
         e2 = left.out() ** 2 / w[:, None]
         values.append(0.5 * float(np.average((np.log(variance) + e2 / variance).mean(axis=1), weights=counts)))
     return values
+
+
+VALUES = {"loo": loo_values, "density": density_values, "gcv": gcv_values, "elbo": elbo_values}
 
 
 def _vertex(tried, lam):

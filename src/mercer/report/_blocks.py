@@ -6,7 +6,7 @@ from mercer._clock import Clock
 from mercer.estimators import KernelRidge
 from mercer.report._factors import NUMBER, indicators
 from mercer.report.findings import missing
-from mercer.selection.judging import part, quietly, root_mean_square, simple_models, simply_predicted
+from mercer.selection.judging import part, predict_simply, quietly, root_mean_square, simple_models
 
 FEWEST, MOST = 40, 1000  # rows from which it is looked at, and that it is looked at with
 ENDS, COLUMNS = 0.2, 2  # share of the rows at each end of a column, and columns: those that matter most
@@ -82,11 +82,11 @@ def _errors(case, rows, X, block, quick):
     except (ValueError, np.linalg.LinAlgError):  # too few rows for a trend, or all of weight 0
         return None
     simple, y = simple_models(False, len(train), X.shape[1]), case.y[train]
-    predicted.append(simply_predicted(simple["linear model"], X[~block], y, X[block], w))
+    predicted.append(predict_simply(simple["linear model"], X[~block], y, X[block], w))
     try:
         other = None if quick is None else quietly(quick.fit, X[~block], y, sample_weight=w).predict(X[block])
     except (ValueError, np.linalg.LinAlgError):
         other = None
     predicted.append(np.full(len(test), np.nan) if other is None else other)
-    predicted.append(simply_predicted(simple["mean"], X[~block], y, X[block], w))
+    predicted.append(predict_simply(simple["mean"], X[~block], y, X[block], w))
     return case.y[test][:, None] - np.column_stack(predicted)

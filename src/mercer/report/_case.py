@@ -16,7 +16,7 @@ from mercer.report._effects import importance
 from mercer.report._factors import find_factors
 from mercer.report.findings import MOST, Allowance, all_short, short
 from mercer.selection.equal import copied_rows, equal_rows
-from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refitted
+from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refit_left_out
 
 SHOWN = 1000  # rows that are drawn as points
 COLUMNS = 600  # columns that are named: of numbers, categories and texts
@@ -296,7 +296,7 @@ def left_out(case):
             )
     if own:
         return quietly(model.left_out)
-    found = refitted(model, case.X, case.Y if case.columns > 1 else case.y, case.weight,
+    found = refit_left_out(model, case.X, case.Y if case.columns > 1 else case.y, case.weight,
                      case.equal if copied else None)  # fmt: skip
     if not case.sampled:
         return found

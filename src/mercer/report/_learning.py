@@ -9,8 +9,8 @@ from mercer.report.findings import missing, short
 from mercer.selection.judging import (
     RowsLeftOut,
     average,
-    beside,
     fair_folds,
+    judge_simple_models,
     measure,
     part,
     quietly,
@@ -40,7 +40,7 @@ def _simple(case):
     rows, labels = case.shown(MANY), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
     equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
-    found = beside(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
+    found = judge_simple_models(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
     return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
 
 

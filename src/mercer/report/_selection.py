@@ -14,7 +14,7 @@ from mercer.report._html import rounded
 from mercer.report.findings import missing, plain, short, spread
 from mercer.selection import Evidence, compare, path
 from mercer.selection.judging import quietly
-from mercer.selection.shown import is_error, place, scaled, short_names
+from mercer.selection.shown import is_error, point_at, scale_to_unit, short_names
 
 PATH_ROWS, SURFACE_ROWS = 1000, 250
 HYPER = 40  # hyper-parameters that are listed
@@ -187,14 +187,14 @@ def _path(found, lam, rows, n):
     def about(lam):
         """What is known of one λ, and its place on the L-curve."""
         known = {"lam": lam, "dof": found.q + float((e / (e + lam)).sum()), "loss": _times_best(found, lam, best)}
-        return known, place(found, lam) if np.isfinite(lam) else (None, None)
+        return known, point_at(found, lam) if np.isfinite(lam) else (None, None)
 
     picks = []
     for rule, choice in comparison.choices.items():
         known, (residual_at, norm_at) = about(choice.lam)
         told = {"rule": names[rule], "status": choice.status, "message": choice.message}
         picks.append({**told, **known, "residual": residual_at, "norm": norm_at})
-    curves = {names[rule]: scaled(found.table[rule][inside], is_error(rule))[np.searchsorted(inside, pick)]
+    curves = {names[rule]: scale_to_unit(found.table[rule][inside], is_error(rule))[np.searchsorted(inside, pick)]
               for rule in comparison.choices if rule in found.table}  # fmt: skip
     known, at = about(lam)
     return {

@@ -1,5 +1,7 @@
 """The two loops of nested cross-validation: fitting on some rows, judging on others, and what was chosen."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score
@@ -17,12 +19,35 @@ from mercer.selection.rules import Discrepancy
 
 
 # ---------------------------------------------------------------------------------------------- the loops
-class Run:
+class FoldOutcome(NamedTuple):
+    """What a fold said of the model that was chosen without it, and of the one that was chosen on all rows."""
+
+    score: float
+    predicted: np.ndarray
+    plain_score: float
+    plain_predicted: np.ndarray | None
+    choice: dict
+    probabilities: np.ndarray | None
+    deviations: np.ndarray | None
+
+
+class FoldRun:
     """The data, and how a model is fitted on some rows of it and judged on others."""
 
-    def __init__(self, X, y, weight, scorer, listener=None, counted=False):
-        self.X, self.y, self.weight, self.scorer, self.listener = X, y, weight, scorer, listener
+    def __init__(self, X, y, weight, scorer, labels, counted, clock, listener=None):
+        self.X, self.y, self.weight, self.scorer, self.labels = X, y, weight, scorer, labels
+        self.clock, self.listener = clock, listener
         self.counted = counted  # whether the score of one of our models is the share of labels that are right
+
+    def fold(self, model, whole, train, test, seconds, optimism):
+        """(the model fitted without a fold, its `FoldOutcome`); ``optimism`` judges what ``whole`` chose, too."""
+        began = self.clock.seconds
+        fitted = self.fit(model, train, seconds)
+        score, predicted = self.judge(fitted, train, test)
+        again = optimism and self.clock.affords(_seconds_of_last_fit(fitted, self.clock.seconds - began))
+        plain = self.judge_chosen(whole, train, test, score, predicted) if again else (np.nan, None)
+        stated = self.probabilities(fitted, whole, train, test), self.deviations(fitted, train, test)
+        return fitted, FoldOutcome(score, predicted, *plain, choice_of(fitted), *stated)
 
     def fit(self, model, rows, seconds=None):
         """Return a copy of the model fitted on the rows, its searches within so many seconds."""
@@ -61,7 +86,7 @@ class Run:
         X = _safe_split(fitted, self.X, self.y, test, train)[0]
         return np.asarray(fitted.predict(X, return_std=True, noisy=True)[1])
 
-    def plain(self, whole, train, test, score, predicted):
+    def judge_chosen(self, whole, train, test, score, predicted):
         """(score, predictions) of what was chosen on all rows; the nested ones where nothing is chosen, else nan, None.
 
         What another estimator chose is not always known.
@@ -70,6 +95,13 @@ class Run:
             return score, predicted
         frozen = _frozen(whole, train)
         return (np.nan, None) if frozen is None else self.judge(self.fit(frozen, train), train, test)
+
+
+def _seconds_of_last_fit(fitted, seconds):
+    """Seconds that a fit took after all was chosen; none where nothing is chosen, for then it is not made again."""
+    if not ours(fitted):
+        return seconds
+    return 0.0 if fitted.selection_ is None else max(seconds - fitted.selection_.seconds, 0.0)
 
 
 def ours(model):
@@ -199,6 +231,11 @@ def score_name(model, scoring):
 
 
 # ---------------------------------------------------------------------------------------------- what comes out
+def assemble_all(y, folds, stated):
+    """The same of numbers that every fold states; None where one states none."""
+    return None if any(one is None for one in stated) else assemble(y, folds, stated, False)
+
+
 def assemble(y, folds, predictions, labels):
     """The prediction of each row by models that did not see it."""
     shape = (len(y), *predictions[0].shape[1:])

@@ -19,7 +19,7 @@ from mercer.selection.targets import target_scale
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
 OK = "ok"
-FLAT = 1e-10  # relative change over the whole path below which a criterion does not see λ
+LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,8 @@ class Criterion(Rule):
                                 f"the largest {name}, {path.lams[-1]:.3g}, is taken.")  # fmt: skip
         i = int(np.argmin(np.where(finite, values, np.inf)))
         low, best = values[finite].max(), values[i]
-        if finite.all() and low - best <= FLAT * abs(low):
+        # A change of ten digits less over the whole path: it does not see λ.
+        if finite.all() and low - best <= 1e-10 * abs(low):
             return self._choice(path.lams[-1], "flat", f"the criterion is {best:.6g} for every {name} on the grid; the "
                                 f"largest, {path.lams[-1]:.3g}, is taken.", best)  # fmt: skip
         if i in (0, len(values) - 1):
@@ -268,10 +269,10 @@ def pull(Kinv, alpha, g_alpha, g_s):
 
 def relative_rows(y, scale=None):
     """y as (n, t), each target over its scale."""
-    return rows_of(y) if scale is None else rows_of(y) / scale
+    return as_targets(y) if scale is None else as_targets(y) / scale
 
 
-def rows_of(y):
+def as_targets(y):
     """y as (n, t)."""
     refuse_nat(y, "y")
     if np.iscomplexobj(y):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mercer.kernels.base import Kernel
 from mercer.selection.criteria import GCV, LOO, Evidence
-from mercer.selection.path import Path, numbered, path
+from mercer.selection.path import Path, number_repeated, path
 from mercer.selection.rules import Discrepancy, LCurve
 
 
@@ -46,7 +46,7 @@ def compare(kernel, X=None, y=None, *, rules=None, lams=None, sample_weight=None
         found = path(kernel, X, y, lams=lams, sample_weight=sample_weight, intercept=intercept, criteria=[])
     if rules is None:
         rules = default_rules(noise, plain=not isinstance(found.kernel, Kernel))
-    names = numbered(rule.name for rule in rules)
+    names = number_repeated(rule.name for rule in rules)
     return Comparison(found, {name: rule.choose(found) for name, rule in zip(names, rules, strict=True)}, rules)
 
 

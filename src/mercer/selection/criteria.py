@@ -7,12 +7,11 @@ targets, in the units of y; ``weight`` holds w where the system is S K S + λI.
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.selection.base import SmoothCriterion, pull, relative_rows, rows_of, total_weight, with_rows
+from mercer.selection.base import LOG_2PI, SmoothCriterion, as_targets, pull, relative_rows, total_weight, with_rows
 from mercer.solvers import Span
 from mercer.solvers.symmetric import add_symmetric, sandwich
 
 TINY = np.finfo(float).tiny
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class LOO(SmoothCriterion):
@@ -106,10 +105,10 @@ class LOO(SmoothCriterion):
     def _loss(self, alpha, s, weight):
         """(C, ∂C/∂α, ∂C/∂s)."""
         loss = {
-            "squared": _squared,
-            "absolute": _absolute,
-            "log_density": _log_density,
-            "crps": _crps,
+            "squared": _squared_loss,
+            "absolute": _absolute_loss,
+            "log_density": _log_density_loss,
+            "crps": _crps_loss,
         }.get(self.score)
         if loss is None:
             raise ValueError(f"score must be 'squared', 'absolute', 'log_density' or 'crps', got {self.score!r}.")
@@ -126,26 +125,26 @@ class LOO(SmoothCriterion):
         return (value if np.isfinite(value) else np.inf), g_alpha / total, g_s.sum(axis=1) / total
 
 
-def _squared(a, s, w):
+def _squared_loss(a, s, w):
     """w e² = (a/s)²: in the scaled system the residual is √w e."""
     e = a / s
     return e**2, 2.0 * e / s, -2.0 * e**2 / s
 
 
-def _absolute(a, s, w):
+def _absolute_loss(a, s, w):
     """w |e| = √w |a/s|."""
     root = np.sqrt(w)
     e = np.abs(a / s)
     return root * e, root * np.sign(a) / s, -root * e / s
 
 
-def _log_density(a, s, w):
+def _log_density_loss(a, s, w):
     """−w log N(e; 0, 1/(w s)) with z² = a²/s."""
     z2 = a**2 / s
     return w * 0.5 * (z2 - np.log(s * w) + LOG_2PI), w * a / s, -0.5 * w * (z2 + 1.0) / s
 
 
-def _crps(a, s, w):
+def _crps_loss(a, s, w):
     """w σ [z(2Φ(z) − 1) + 2φ(z) − 1/√π] with σ = 1/√(w s), z = a/√s."""
     z = a / np.sqrt(s)
     slope = 2.0 * ndtr(z) - 1.0
@@ -345,16 +344,16 @@ class Evidence(SmoothCriterion):
 
     def value(self, Kinv, y, weight=None, **merged):
         """C; ``merged`` is what `terms` is given of rows that were merged."""
-        y = rows_of(y)
+        y = as_targets(y)
         return -sum(self.terms(Kinv, np.einsum("ij,ij->j", y, Kinv @ y), weight, **merged).values())
 
     def explicit(self, Kinv, y, weight=None, spread=None, copies=0.0, logs=None):
         if weight is None and spread is None and not copies:
             return 0.0
-        return 0.5 * self._copies(weight, Kinv.n, copies) * rows_of(y).shape[1] - _within(spread, Kinv.lam)
+        return 0.5 * self._copies(weight, Kinv.n, copies) * as_targets(y).shape[1] - _within(spread, Kinv.lam)
 
     def value_and_adjoint(self, Kinv, y, weight=None, **merged):
-        y = rows_of(y)
+        y = as_targets(y)
         alpha = Kinv @ y
         quad = np.einsum("ij,ij->j", y, alpha)
         terms, N = self.terms(Kinv, quad, weight, **merged), 0.0

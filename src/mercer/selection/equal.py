@@ -6,9 +6,6 @@ from sklearn.utils import check_random_state
 
 from mercer.gram.duplicates import duplicate_groups
 
-DESIGN = 0.5  # of the rows: fewer different inputs than that are a design with repeated measurements
-FUNCTION = 10  # different targets, at least, of rows that are equal in inputs and target by being copied
-
 
 def equal_rows(X, y):
     """Return the group of each row, rows of equal inputs in one; None where all differ, or repeats are measurements.
@@ -40,13 +37,13 @@ def equal_rows(X, y):
     if group is None:
         return None
     y, different = np.asarray(y), group.max() + 1
-    if different >= DESIGN * len(group):
+    if different >= 0.5 * len(group):
         return group
     if y.dtype.kind not in "fiub":
         return None
     y = y.reshape(len(group), -1)
     first = np.unique(group, return_index=True)[1]
-    copied = np.array_equal(y[first][group], y) and len(np.unique(y, axis=0)) >= max(FUNCTION, DESIGN * different)
+    copied = np.array_equal(y[first][group], y) and len(np.unique(y, axis=0)) >= max(10, 0.5 * different)
     return group if copied else None
 
 
@@ -72,11 +69,11 @@ def copied_rows(X, y):
 def _groups(X):
     """The group of each row, in the order of first appearance; None where all rows differ, or nothing tells."""
     if hasattr(X, "iter_rows"):  # a data frame of polars
-        found = _numbered(X.iter_rows())
+        found = _codes_of(X.iter_rows())
     elif hasattr(X, "itertuples"):  # of pandas
-        found = _numbered(X.itertuples(index=False, name=None))
+        found = _codes_of(X.itertuples(index=False, name=None))
     elif isinstance(X, list | tuple) and all(isinstance(one, str) for one in X):
-        found = _numbered(X)
+        found = _codes_of(X)
     else:
         numbers = isinstance(X, list | tuple | np.ndarray) and np.asarray(X).dtype.kind in "fiub"
         found = duplicate_groups(np.asarray(X, dtype=float) if numbers else X)
@@ -84,7 +81,7 @@ def _groups(X):
     return None if len(found) and found.max() + 1 == len(found) else found
 
 
-def _numbered(keys):
+def _codes_of(keys):
     """The number of each key among the different ones; nan is equal to nan."""
     places: dict = {}
     try:

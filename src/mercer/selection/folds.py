@@ -5,12 +5,10 @@ from abc import abstractmethod
 import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
-from mercer.selection.base import SmoothCriterion, relative_rows, rows_of, total_weight, with_rows
+from mercer.selection.base import LOG_2PI, SmoothCriterion, as_targets, relative_rows, total_weight, with_rows
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
 from mercer.solvers.symmetric import add_symmetric, square
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 def factors(Kinv, folds):
@@ -41,7 +39,7 @@ class _Folds(SmoothCriterion):
 
     def residuals(self, Kinv, y):
         """Return (n, t): the residual of each row under the model fitted without its fold, times √w where scaled."""
-        alpha = Kinv @ rows_of(y)
+        alpha = Kinv @ as_targets(y)
         out = np.empty_like(alpha)
         for B, factor in factors(Kinv, self.folds(Kinv.n)):
             out[B] = factor @ alpha[B]
@@ -208,7 +206,7 @@ class FoldDensity(SmoothCriterion):
     folds = KFold.folds
 
     def value(self, Kinv, y, weight=None):
-        return self._parts(Kinv, Kinv @ rows_of(y), weight)[0]
+        return self._parts(Kinv, Kinv @ as_targets(y), weight)[0]
 
     def _parts(self, Kinv, alpha, weight):
         """(C, [(B, P_BB⁻¹, e_B)])."""
@@ -223,7 +221,7 @@ class FoldDensity(SmoothCriterion):
 
     def value_and_adjoint(self, Kinv, y, weight=None):
         """W = ½ Σ_B [(P e_B)(P e_B)ᵀ + P_:B P_BB⁻¹ P_B:] − ½[(P e)αᵀ + α(P e)ᵀ], e of all folds together."""
-        alpha = Kinv @ rows_of(y)
+        alpha = Kinv @ as_targets(y)
         n, t = alpha.shape
         value, parts = self._parts(Kinv, alpha, weight)
         E = np.zeros((n, len(parts) * t))

@@ -13,18 +13,8 @@ from threadpoolctl import threadpool_limits
 from mercer._clock import FOREVER, Clock
 from mercer.selection.equal import random_folds
 
-FOLDS = 5
-FEW = 60  # rows up to which each one is left out alone
-NEIGHBOURS = 5
-ONE_THREAD = 5000  # rows up to which simple models have one thread
-LEAST_TREES = 100  # rows from which trees are worth a comparison
 BOOSTED = "boosted trees"
-TREES, TREE_ROWS = 50, 2000  # of a forest, and most rows that each of them is grown on
-DRAWS = 200  # of the bootstrap behind a standard error
 ALWAYS = 2  # simple models that are judged whatever the clock says: the mean, and a line
-SHORT = 0.05  # seconds of a fold: a line that takes longer, of many classes, is judged if there is time
-LITTLE = 0.1  # of the time that is left, for fitting a fold a second time
-SEARCH = 0.6  # of the time of a fold: the rest is for the fits themselves
 EXACT = "leave-one-out at the kernel and λ of the fit"
 
 
@@ -70,16 +60,16 @@ def quietly(function, *args, **kwargs):
         return function(*args, **kwargs)
 
 
-def fair_folds(y, labels, group=None):
+def fair_folds(y, labels, group=None, folds=5):
     """[(train, test), …]: each class in all of them, equal rows in one; a row alone in its class is never left out."""
     n = len(y)
     if not labels:
-        return random_folds(y, min(FOLDS, n if group is None else group.max() + 1), False, group)
+        return random_folds(y, min(folds, n if group is None else group.max() + 1), False, group)
     _, code, counts = np.unique(y, return_inverse=True, return_counts=True)
     several, alone = np.flatnonzero(counts[code] > 1), np.flatnonzero(counts[code] == 1)
     if not len(several):
         return []
-    count = min(FOLDS, int(counts[counts > 1].min()))
+    count = min(folds, int(counts[counts > 1].min()))
     split = random_folds(y[several], count, True, None if group is None else group[several])
     return [(np.union1d(several[train], alone), several[test]) for train, test in split]
 
@@ -96,21 +86,21 @@ def new_part(model, X, y, test, train):
     return _safe_split(model, X, y, test, train)[0]
 
 
-def refitted(model, X, y, weight=None, group=None):
+def refit_left_out(model, X, y, weight=None, group=None):
     """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth.
 
     Rows of a group are left out together.
     """
     y, labels = np.asarray(y), is_classifier(model)
     n = len(y)
-    if not labels and n <= FEW and group is None:
+    if not labels and n <= 60 and group is None:
         split, how = [(np.delete(np.arange(n), i), np.arange(i, i + 1)) for i in range(n)], EXACT
     else:
         split, how = fair_folds(y, labels, group), None
     if n < 4 or not split:
         why = f"got {n}" if n < 4 else f"and a class with 2 of them; the {n} classes have 1 each"
         raise ValueError(f"{type(model).__name__} needs at least 4 rows to leave some out, {why}.")
-    kept = dict.fromkeys(["predict", *_more(model, labels)])
+    kept = dict.fromkeys(["predict", *_methods_asked(model, labels)])
     std = np.full(y.shape, np.nan) if not labels and group is not None and model.probabilistic else None
     for train, test in split:
         fitted = fit_part(model, X, y, train, weight)
@@ -132,7 +122,7 @@ def refitted(model, X, y, weight=None, group=None):
     return RowsLeftOut(kept["predict"], how, how is EXACT, std, proba, decision)
 
 
-def _more(model, labels):
+def _methods_asked(model, labels):
     """What is asked of fits beside ``predict``: of labels probabilities, or for two classes the decision function."""
     if not labels:
         return []
@@ -175,14 +165,14 @@ def root_mean_square(e, weight=None):
     return unit * float(np.sqrt(average((e / unit) ** 2, weight))) if unit > 0 else 0.0
 
 
-def judged(values):
+def has_prediction(values):
     """Which rows have a prediction."""
     return np.isfinite(values) if values.dtype.kind == "f" else np.array([v is not None for v in values])
 
 
 def measure(y, predicted, labels, weight=None):
     """{"score", "error", "rmse", "mae"}: R² or accuracy of the rows with a prediction, its standard error, sizes."""
-    known = np.flatnonzero(judged(predicted))
+    known = np.flatnonzero(has_prediction(predicted))
     y, predicted, weight = y[known], predicted[known], part(weight, known)
     if labels:
         right = (y == predicted).astype(float)
@@ -198,15 +188,15 @@ def measure(y, predicted, labels, weight=None):
     return {"score": score, "error": bootstrap(square, spread), **sizes}
 
 
-def bootstrap(square, spread):
+def bootstrap(square, spread, draws=200):
     """Standard error of 1 − Σe²/Σ(y − ȳ)², by drawing rows again; of many rows that of a ratio, to first order."""
     n, rng = len(square), np.random.default_rng(0)
-    if n * DRAWS > 4_000_000:
+    if n * draws > 4_000_000:
         mean = max(spread.mean(), np.finfo(float).tiny)
         return float(np.std(square - square.mean() / mean * spread) / (np.sqrt(n) * mean))
-    index = rng.integers(0, n, size=(DRAWS, n))
+    index = rng.integers(0, n, size=(draws, n))
     below = spread[index].sum(axis=1)
-    ratio = np.divide(square[index].sum(axis=1), below, out=np.full(DRAWS, np.nan), where=below > 0)
+    ratio = np.divide(square[index].sum(axis=1), below, out=np.full(draws, np.nan), where=below > 0)
     found = float(np.nanstd(ratio)) if np.isfinite(ratio).any() else float("nan")
     return found if not found <= 1e-9 else 0.0  # the mean has no error of its own: it is what R² compares with
 
@@ -228,7 +218,7 @@ def simple_models(labels, n, d):
     from sklearn.linear_model import LogisticRegression, RidgeCV
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-    count = min(NEIGHBOURS, n)
+    count = min(5, n)
     linear = LogisticRegression(max_iter=1000) if labels else RidgeCV(np.logspace(-3, 3, 13))
     near = (KNeighborsClassifier if labels else KNeighborsRegressor)(count)
     return {name: first, "linear model": linear, f"{count} neighbours": near} | _trees(labels, n)
@@ -236,7 +226,7 @@ def simple_models(labels, n, d):
 
 def _trees(labels, n):
     """{name: estimator}: what trees would reach, of n rows that are enough for them."""
-    if n < LEAST_TREES:
+    if n < 100:
         return {}
     from sklearn.ensemble import (
         HistGradientBoostingClassifier,
@@ -246,11 +236,9 @@ def _trees(labels, n):
     )
 
     boosted = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
-    options = {"max_samples": min(n, TREE_ROWS), "random_state": 0}
+    options = {"max_samples": min(n, 2000), "random_state": 0}
     forest = (
-        RandomForestClassifier(TREES, **options)
-        if labels
-        else RandomForestRegressor(TREES, max_features=1 / 3, **options)
+        RandomForestClassifier(50, **options) if labels else RandomForestRegressor(50, max_features=1 / 3, **options)
     )
     return {BOOSTED: boosted(random_state=0, early_stopping=False), "random forest": forest}
 
@@ -262,7 +250,7 @@ def least_seconds(name, n, d, classes):
     return (classes if classes > 2 else 1) * (0.03 + 2e-6 * n * d)
 
 
-def beside(X, y, labels, folds, weight=None, clock=FOREVER):
+def judge_simple_models(X, y, labels, folds, weight=None, clock=FOREVER):
     """[(name, predictions of rows left out)] of the simple models, fold by fold; X None is inputs without numbers.
 
     Those that would not end with the clock are left out, but for the two quickest where these are quick.
@@ -277,23 +265,23 @@ def beside(X, y, labels, folds, weight=None, clock=FOREVER):
             if name in late or (name not in found and place >= ALWAYS and not clock.fits(least)):
                 continue
             began = clock.seconds
-            values = simply_predicted(model, X[train], y[train], X[test], part(weight, train))
+            values = predict_simply(model, X[train], y[train], X[test], part(weight, train))
             found.setdefault(name, _room(len(y), values if not labels else values.astype(object)))[test] = values
             took = clock.seconds - began
-            dear = place >= ALWAYS or (place > 0 and took > SHORT)
+            dear = place >= ALWAYS or (place > 0 and took > 0.05)  # a line of many classes may be
             if left > 1 and dear and not clock.fits((left - 1) * took):
                 late.add(name)
     return [(name, values) for name, values in found.items() if name not in late]
 
 
-def simply_predicted(model, X, y, held, weight=None):
+def predict_simply(model, X, y, held, weight=None):
     """What a simple model, fitted quietly and with weights where it takes them, says of other rows.
 
     Few rows have one thread: threads of OpenMP wait for each other a hundred times in a boosted fit, and those of BLAS
     as often in a logistic regression of many classes; on a busy machine a tenth of a second becomes ten.
     """
     weights = {} if weight is None or not has_fit_parameter(model, "sample_weight") else {"sample_weight": weight}
-    with threadpool_limits(1) if len(y) <= ONE_THREAD else nullcontext():
+    with threadpool_limits(1) if len(y) <= 5000 else nullcontext():
         return quietly(quietly(model.fit, X, y, **weights).predict, held)
 
 
@@ -306,9 +294,12 @@ class FoldTimes:
         Seconds of all folds.
     needs : float, default=None
         Seconds that the fit of a fold needs, as that of all rows did: folds are then fewer rather than hurried.
+    search : float, default=0.6
+        Share of the time of a fold for its search: the rest is for the fits themselves.
     """
 
-    def __init__(self, budget, needs=None):
+    def __init__(self, budget, needs=None, search=0.6):
+        self.search = search
         self.clock, self.needs, self.longest, self.rest = Clock(budget), needs, 0.0, 0.0
         self.began, self.given = None, 0.0
 
@@ -326,11 +317,11 @@ class FoldTimes:
         if not self.clock.limited:
             return None
         left = self.clock.left
-        even = SEARCH * left / folds if left > self.longest else 0.0
+        even = self.search * left / folds if left > self.longest else 0.0
         if self.needs is None or even >= self.needs:
             self.given = even
         elif first:
-            self.given = min(self.needs, SEARCH * left)
+            self.given = min(self.needs, self.search * left)
         else:
             self.given = self.needs if left - self.rest >= self.needs else 0.0
         return self.given
@@ -341,4 +332,4 @@ class FoldTimes:
 
     def affords(self, seconds):
         """Whether something that can be left out takes little of what is left."""
-        return not self.clock.limited or seconds <= LITTLE * self.clock.left
+        return not self.clock.limited or seconds <= 0.1 * self.clock.left

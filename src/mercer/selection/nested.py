@@ -7,8 +7,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from mercer.selection._folded import (
-    Run,
+    FoldOutcome,
+    FoldRun,
     assemble,
+    assemble_all,
     check_folds,
     choice_of,
     ours,
@@ -18,7 +20,7 @@ from mercer.selection._folded import (
     with_inner,
 )
 from mercer.selection.equal import equal_rows
-from mercer.selection.judging import FoldTimes, least_seconds, simple_models, simply_predicted
+from mercer.selection.judging import FoldTimes, least_seconds, predict_simply, simple_models
 from mercer.selection.nested_result import NestedResult, Pooled, sizes_of, standard_error
 
 
@@ -105,65 +107,55 @@ def nested_cv(
     check_consistent_length(X, y, groups, sample_weight)
     together = equal_rows(X, y) if isinstance(equal, str) else equal
     folds = outer_folds(outer, model, X, y, groups, random_state, together)
-    scorer = check_scoring(model, scoring=scoring)
-    name = score_name(model, scoring)
+    scorer, name = check_scoring(model, scoring=scoring), score_name(model, scoring)
     check_folds(folds, name)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
     kernels = stored_kernels(model, X, scoring) if fitted is None else None
     if kernels is not None:
         several = isinstance(model.kernel, (list, tuple))
         model.set_params(kernel=kernels if several else kernels[0])
         X = np.arange(len(y))
-    labels = is_classifier(model)
-    run = Run(X, y, weight, scorer, listener, labels and scoring is None)
+    weight, labels = None if sample_weight is None else np.asarray(sample_weight, dtype=float), is_classifier(model)
+    run = FoldRun(X, y, weight, scorer, labels, labels and scoring is None, clock, listener)
     whole = run.fit(model, np.arange(len(y))) if fitted is None else fitted
-    found, others, took = [], {}, {}
+    found, simple = [], SimpleModels(given, y, labels, weight, clock)
     for step, (train, test) in enumerate(folds, start=1):
         share = clock.share(len(folds) - step + 1)
         if share == 0.0:
             break
-        began = clock.seconds
-        part = run.fit(model, train, share)
-        score, predicted = run.judge(part, train, test)
-        again = optimism and clock.affords(_last_step(part, clock.seconds - began))
-        plain = run.plain(whole, train, test, score, predicted) if again else (np.nan, None)
-        stated = run.probabilities(part, whole, train, test), run.deviations(part, train, test)
-        found.append((score, plain, choice_of(part), predicted, *stated))
-        for one in _simple(part, given, y, train, test, weight, labels, took, clock) if baselines else ():
-            others.setdefault(one[0], []).append(one[1])
+        part, outcome = run.fold(model, whole, train, test, share, optimism)
+        found.append(outcome)
+        if baselines:
+            simple.predict(part, train, test)
         if listener is not None:
             listener(step, len(folds))
     if not found:
         return None
-    scores, plain, choices, predictions, proba, std = zip(*found, strict=True)
-    plain, plain_predictions = zip(*plain, strict=True)
-    judged = all(one is not None for one in plain_predictions)  # there was time for all of them
-    done = folds[: len(found)]
-    pooled = Pooled.of(y, done, weight, scores, predictions)
-    others = {name: parts for name, parts in others.items() if len(parts) == len(done)}  # folds may have grown to trees
+    done, columns = folds[: len(found)], FoldOutcome(*zip(*found, strict=True))
+    pooled = Pooled.of(y, done, weight, columns.score, columns.predicted)
+    again = all(one is not None for one in columns.plain_predicted)  # there was time for all of them
     return NestedResult(
-        scores=np.array(scores),
-        plain_scores=np.array(plain),
-        choices=list(choices),
+        scores=np.array(columns.score),
+        plain_scores=np.array(columns.plain_score),
+        choices=list(columns.choice),
         choice=choice_of(whole),
         folds=done,
-        predictions=assemble(y, done, predictions, labels),
-        probabilities=None if any(one is None for one in proba) else assemble(y, done, proba, False),
-        deviations=None if any(one is None for one in std) else assemble(y, done, std, False),
+        predictions=assemble(y, done, columns.predicted, labels),
+        probabilities=assemble_all(y, done, columns.probabilities),
+        deviations=assemble_all(y, done, columns.deviations),
         scoring=name,
         estimator=" ".join(repr(estimator).split()),
         gram_reused=kernels is not None,
         seconds=clock.seconds,
         target=y,
         planned=len(folds),
-        equal=_kept_together(together, folds),
+        equal=_count_kept_together(together, folds),
         pooled=pooled,
-        plain_pooled=pooled.beside(plain_predictions) if pooled is not None and judged else None,
-        baselines=[_baseline(name, y, done, parts, labels, pooled) for name, parts in others.items()],
+        plain_pooled=pooled.beside(columns.plain_predicted) if pooled is not None and again else None,
+        baselines=simple.compare(done, pooled),
     )
 
 
-def _kept_together(group, folds):
+def _count_kept_together(group, folds):
     """How many rows have an equal one in their fold, where none has one in another; 0 else."""
     if group is None or any(np.isin(group[train], group[test]).any() for train, test in folds):
         return 0
@@ -171,46 +163,46 @@ def _kept_together(group, folds):
     return int(counts[counts > 1].sum())
 
 
-def _last_step(fitted, seconds):
-    """Seconds that a fit took after all was chosen; none where nothing is chosen, for then it is not made again."""
-    if not ours(fitted):
-        return seconds
-    return 0.0 if fitted.selection_ is None else max(seconds - fitted.selection_.seconds, 0.0)
+class SimpleModels:
+    """Simple models on the folds of another model, on what of X is numbers to it, while there is time."""
 
+    def __init__(self, X, y, labels, weight, clock):
+        self.X, self.y, self.labels, self.weight, self.clock = X, y, labels, weight, clock
+        self.found, self.took = {}, {}  # predictions of each fold, and seconds of the longest, by name
 
-def _simple(fitted, X, y, train, test, weight, labels, took, clock):
-    """[(name, predictions)] of the simple models of one fold, on what of X is numbers to them, while there is time.
+    def predict(self, fitted, train, test):
+        """Fit them to one fold, and keep what they predict; ``fitted`` knows what of X is numbers."""
+        parts = [(_readable(fitted, _safe_indexing(self.X, rows)), rows) for rows in (train, test)]
+        A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in parts)
+        weight, y = None if self.weight is None else self.weight[train], self.y[train]
+        classes = len(np.unique(y)) if self.labels else 0
+        for name, model in simple_models(self.labels, *A.shape).items():
+            if self.clock.fits(self.took[name] if name in self.took else least_seconds(name, *A.shape, classes)):
+                began = self.clock.seconds
+                self.found.setdefault(name, []).append(predict_simply(model, A, y, B, weight))
+                self.took[name] = max(self.took.get(name, 0.0), self.clock.seconds - began)
 
-    ``took`` are the seconds of each in the longest fold.
-    """
-    A, B = (_readable(fitted, _safe_indexing(X, rows)) for rows in (train, test))
-    A, B = (np.zeros((len(rows), 0)) if part is None else part for part, rows in ((A, train), (B, test)))
-    weights, found = None if weight is None else weight[train], []
-    classes = len(np.unique(y[train])) if labels else 0
-    for name, one in simple_models(labels, *A.shape).items():
-        if clock.fits(took[name] if name in took else least_seconds(name, *A.shape, classes)):
-            began = clock.seconds
-            found.append((name, simply_predicted(one, A, y[train], B, weights)))
-            took[name] = max(took.get(name, 0.0), clock.seconds - began)
-    return found
+    def compare(self, folds, pooled):
+        """[name, score, errors, …] of those that were judged in all folds: a fold may have grown to trees."""
+        found = self.found.items()
+        return [self._compare_one(name, folds, parts, pooled) for name, parts in found if len(parts) == len(folds)]
+
+    def _compare_one(self, name, folds, parts, pooled):
+        """Fold scores and errors of a simple model."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        judge, y = accuracy_score if self.labels else r2_score, self.y
+        scores = np.array([float(judge(y[test], values)) for (_, test), values in zip(folds, parts, strict=True)])
+        score, error = float(scores.mean()), standard_error(scores)
+        if pooled is not None:
+            mine = pooled.beside(parts)
+            score, error = mine.score, mine.error
+        sizes = {} if self.labels else sizes_of(y, assemble(y, folds, parts, self.labels))
+        return {"name": name, "score": score, "error": error if np.isfinite(error) else None,
+                "scores": scores.tolist(), **sizes}  # fmt: skip
 
 
 def _readable(fitted, X):
     """What of X is numbers; the kernel of a fold may be one of stored rows, which stands for one of vectors."""
     stored = ours(fitted) and fitted.kernel_.domain != fitted.kernel_.original().domain
     return fitted.readable(X) if ours(fitted) and not stored else np.asarray(X, dtype=float)
-
-
-def _baseline(name, y, folds, parts, labels, pooled):
-    """Fold scores and errors of a simple model."""
-    from sklearn.metrics import accuracy_score, r2_score
-
-    judge = accuracy_score if labels else r2_score
-    scores = np.array([float(judge(y[test], values)) for (_, test), values in zip(folds, parts, strict=True)])
-    score, error = float(scores.mean()), standard_error(scores)
-    if pooled is not None:
-        mine = pooled.beside(parts)
-        score, error = mine.score, mine.error
-    sizes = {} if labels else sizes_of(y, assemble(y, folds, parts, labels))
-    return {"name": name, "score": score, "error": error if np.isfinite(error) else None,
-            "scores": scores.tolist(), **sizes}  # fmt: skip

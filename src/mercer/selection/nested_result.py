@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.selection.judging import bootstrap
 
-ALIKE = 1e-9  # between a score and R², which are then the same
-
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
@@ -33,7 +31,7 @@ class Pooled:
             w = np.ones(len(test)) if weight is None else weight[test]
             if y.dtype.kind not in "fiub" or np.shape(f) != y[test].shape:
                 return None
-            if not np.isclose(r2_score(y[test], f, sample_weight=w), score, ALIKE, ALIKE, equal_nan=True):
+            if not np.isclose(r2_score(y[test], f, sample_weight=w), score, 1e-9, 1e-9, equal_nan=True):
                 return None
             mean = np.average(y[train], axis=0, weights=None if weight is None else weight[train])
             parts.append((y[test], w))
@@ -191,7 +189,7 @@ class NestedResult:
         target = np.full((n, *self.target.shape[1:]), None if labels else np.nan, dtype=predictions.dtype)
         predictions[rows], target[rows] = self.predictions, self.target
         folds = [(rows[train], rows[test]) for train, test in self.folds]
-        stated = {name: _spread(vars(self)[name], rows, n) for name in ("probabilities", "deviations")}
+        stated = {name: _scatter(vars(self)[name], rows, n) for name in ("probabilities", "deviations")}
         return replace(self, predictions=predictions, target=target, folds=folds, **stated)
 
     def take(self, rows):
@@ -240,19 +238,19 @@ class NestedResult:
             "scoring": self.scoring,
             "score": self.score,
             "mean": self.mean,
-            "standard_error": _known(self.standard_error),
-            "optimism": _known(self.optimism),
-            "optimism_error": _known(self.optimism_error),
+            "standard_error": _or_none(self.standard_error),
+            "optimism": _or_none(self.optimism),
+            "optimism_error": _or_none(self.optimism_error),
             "scores": self.scores.tolist(),
-            "plain_scores": [_known(value) for value in self.plain_scores.tolist()],
+            "plain_scores": [_or_none(value) for value in self.plain_scores.tolist()],
             **self.errors,
             "baselines": self.baselines,
-            "choices": [_plain(choice) for choice in self.choices],
-            "choice": _plain(self.choice),
+            "choices": [_as_values(choice) for choice in self.choices],
+            "choice": _as_values(self.choice),
             "test_rows": [test.tolist() for _, test in self.folds],
-            "predictions": [_known(value) for value in self.predictions.tolist()],
+            "predictions": [_or_none(value) for value in self.predictions.tolist()],
             "probabilities": None if self.probabilities is None else self.probabilities.tolist(),
-            "deviations": None if self.deviations is None else [_known(value) for value in self.deviations.tolist()],
+            "deviations": None if self.deviations is None else [_or_none(value) for value in self.deviations.tolist()],
             "gram_reused": self.gram_reused,
             "seconds": self.seconds,
         }
@@ -272,16 +270,18 @@ class NestedResult:
         for i, (train, test) in enumerate(self.folds):
             plain = f"{self.plain_scores[i]:>10.4g}  " if known else ""
             score = f"{self.scores[i]:>{width}.4g}"
-            lines.append(f"{i + 1:>6}{len(train):>8}{len(test):>8}  {score}  {plain}{_words(self.choices[i])}")
-        lines.append(f"  nested      {_number(self.score, self.standard_error)}   chosen and judged on different rows")
+            lines.append(f"{i + 1:>6}{len(train):>8}{len(test):>8}  {score}  {plain}{_in_words(self.choices[i])}")
+        lines.append(
+            f"  nested      {_with_error(self.score, self.standard_error)}   chosen and judged on different rows"
+        )
         if not known:
             return "\n".join([*lines, "  non-nested  unknown: the estimator does not say what it chose"])
-        plain = _number(self.plain_score, self._plain_error)
+        plain = _with_error(self.plain_score, self._plain_error)
         return "\n".join(
             [
                 *lines,
-                f"  non-nested  {plain}   chosen on all rows: {_words(self.choice)}",
-                f"  optimism    {_number(self.optimism, self.optimism_error)}   non-nested minus nested",
+                f"  non-nested  {plain}   chosen on all rows: {_in_words(self.choice)}",
+                f"  optimism    {_with_error(self.optimism, self.optimism_error)}   non-nested minus nested",
             ]
         )
 
@@ -291,7 +291,7 @@ def standard_error(values):
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
-def _spread(values, rows, n):
+def _scatter(values, rows, n):
     """Values of some rows among those of n; None of None."""
     if values is None:
         return None
@@ -300,21 +300,21 @@ def _spread(values, rows, n):
     return out
 
 
-def _known(value):
+def _or_none(value):
     """A value as a file has it: None for a number that is none."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _number(mean, error):
+def _with_error(mean, error):
     """A mean with its standard error."""
     return f"{mean:>9.4g} ± {error:<7.2g}"
 
 
-def _plain(choice):
+def _as_values(choice):
     """A choice with numbers as numbers and everything else as text."""
     return {key: value if isinstance(value, (int, float, str)) else repr(value) for key, value in choice.items()}
 
 
-def _words(choice):
+def _in_words(choice):
     """A choice in one line."""
     return ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v!r}" for k, v in choice.items()) or "-"

@@ -5,9 +5,6 @@ import numpy as np
 from mercer.gram import take
 from mercer.gram.duplicates import duplicate_groups, merge_points
 
-ENOUGH = 30  # degrees of freedom from equal inputs that are trusted
-ROWS = 512
-
 
 def noise_level(kernel, X, y, weight=None):
     """δ² = the variance within groups of equal inputs, if it has 30 degrees of freedom, else ½ mean (yᵢ − y_nn(i))².
@@ -19,7 +16,7 @@ def noise_level(kernel, X, y, weight=None):
     n, t = y.shape
     w = np.ones(n) if weight is None else weight
     groups = duplicate_groups(X)
-    if groups is not None and n - groups[0].size >= ENOUGH:
+    if groups is not None and n - groups[0].size >= 30:
         first, group = groups
         spread = merge_points(y, w, group, first.size)[2].sum(axis=0)
         return float(np.sqrt(spread.sum() / (t * (n - first.size)))), "duplicates"
@@ -35,8 +32,8 @@ def nearest(kernel, X):
     n = len(X)
     diagonal = np.asarray(kernel.diag(X), dtype=float)
     out = np.empty(n, dtype=int)
-    for i in range(0, n, ROWS):
-        index = np.arange(i, min(i + ROWS, n))
+    for i in range(0, n, 512):
+        index = np.arange(i, min(i + 512, n))
         distance = diagonal - 2.0 * np.asarray(kernel(take(X, index), X), dtype=float)
         distance[np.arange(len(index)), index] = np.inf
         out[index] = np.argmin(distance, axis=1)

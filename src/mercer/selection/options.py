@@ -44,6 +44,17 @@ class NeighbourSearchOptions(Options):
 
 
 @dataclass(frozen=True)
+class PriorOptions(Options):
+    """The weak priors of hyper-parameters on few rows; deviations are of logs: 1.7 is a factor of 6 either way."""
+
+    rows: int = 50  # below which weak priors are the default
+    length_deviation: float = 3.0**0.5  # of length scales around the median distance
+    noise_deviation: float = 2.0  # of the noise around its median
+    scale_deviation: float = 2.0  # of amplitudes around the variance of y
+    noise_ratio: float = 1e-2  # median of the noise, relative to the variance of y
+
+
+@dataclass(frozen=True)
 class KernelSearchOptions(Options):
     """How kernel expressions are searched: ``kernel="auto"`` and `search_kernels`."""
 

@@ -8,17 +8,14 @@ from mercer._state import check
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.base import Kernel, same
-from mercer.selection.base import Criterion, rows_of
+from mercer.selection.base import Criterion, as_targets
 from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.solvers.spectral import Eigensystem, Spectral
 
-POINTS = 200
-ROUNDING = 10.0  # times n u e₁: the least λ of a grid
 FIELDS = {
     "kernel": (Kernel, None), "n": "size n", "q": "size q", "eigenvalues": "float k", "coefficients": "float k t",
     "outside": "number", "constant": object, "lams": "float L", "table": dict, "criteria": list,
 }  # fmt: skip
-FIRST = 4  # columns of the table before those of the criteria: lam, dof, residual, norm
 
 
 def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, criteria=None):
@@ -62,7 +59,7 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
         if y is None:
             raise ValueError("path(kernel, X, y) needs y.")
         X = kernel.validate(X)
-        y, w = _check(X, y, sample_weight)
+        y, w = _check_rows(X, y, sample_weight)
         rows = Rows(X, y, w, constant if intercept is not False else None, merge=False)
         return Path(Spectral().resolvent(rows.gram(kernel), rows.scaled(rows.H)), rows, lams, criteria, kernel=kernel)
     if y is not None:
@@ -70,14 +67,14 @@ def path(kernel, X, y=None, *, lams=None, sample_weight=None, intercept=None, cr
     A = np.asarray(kernel, dtype=float)
     if A.ndim != 2 or not np.isfinite(A).all():
         raise ValueError(f"A must be a finite matrix, got shape {A.shape}.")
-    y, w = _check(A, X, sample_weight)
+    y, w = _check_rows(A, X, sample_weight)
     rows = Rows(A, y, w, constant if intercept else None, merge=False)
     return Path(Eigensystem.of_matrix(rows.scaled(A), rows.scaled(rows.H)), rows, lams, criteria, matrix=A)
 
 
-def _check(X, y, weight):
+def _check_rows(X, y, weight):
     """y of shape (n, t) and w (or None), checked against the rows of X."""
-    y = rows_of(y)
+    y = as_targets(y)
     if len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows and y has {len(y)}.")
     if not np.isfinite(y).all():
@@ -145,7 +142,7 @@ class Path:
             if not isinstance(criterion, Criterion):
                 raise TypeError(f"criteria must be Criterion objects, got {criterion!r}.")
         self.criteria = criteria
-        names = numbered(criterion.name for criterion in criteria)
+        names = number_repeated(criterion.name for criterion in criteria)
         self.table.update(zip(names, self._columns(criteria), strict=True))
 
     @property
@@ -195,10 +192,11 @@ class Path:
 
         Two criteria may have one name, as those of two groupings of the rows: what they hold decides.
         """
-        asked = self.__dict__.setdefault("_asked", list(zip(self.criteria, list(self.table)[FIRST:], strict=False)))
+        # The first columns are lam, dof, residual and norm.
+        asked = self.__dict__.setdefault("_asked", list(zip(self.criteria, list(self.table)[4:], strict=False)))
         name = next((name for own, name in asked if _same_rule(own, criterion)), None)
         if name is None:
-            name = numbered([*(own.name for own, _ in asked), criterion.name])[-1]
+            name = number_repeated([*(own.name for own, _ in asked), criterion.name])[-1]
             self.table[name] = self._columns([criterion])[0]
             asked.append((criterion, name))
         return self.table[name]
@@ -270,7 +268,7 @@ class Path:
         return "\n".join([repr(self), *lines])
 
 
-def numbered(names):
+def number_repeated(names):
     """The names, with #2, #3, … behind one that was there before."""
     names = list(names)
     counts = [names[:i].count(name) + 1 for i, name in enumerate(names)]
@@ -289,7 +287,7 @@ def default_criteria():
     return [LOO(), GCV(), Evidence(profile_scale=True)]
 
 
-def default_grid(e, points=POINTS):
+def default_grid(e, points=200):
     """λ between 10 e₁ and the smaller of 10⁻⁶ e₁ and max(e_n, 10 n u e₁), evenly in log λ.
 
     Beyond e₁ and e_n little changes, but a well-conditioned K would leave too little between them.
@@ -297,7 +295,7 @@ def default_grid(e, points=POINTS):
     largest = float(e.max(initial=0.0))
     if not largest > 0:
         return np.geomspace(1e-10, 1.0, points)  # K is zero: λ changes nothing
-    rounding = ROUNDING * len(e) * np.finfo(float).eps * largest  # below it criteria are of what rounding left of K
+    rounding = 10.0 * len(e) * np.finfo(float).eps * largest  # below it criteria are of what rounding left of K
     smallest = max(float(e.min()), rounding)
     return np.geomspace(min(smallest, 1e-6 * largest), 10.0 * largest, points)
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.selection.options import PriorOptions
 from mercer.selection.search.starts import median_heuristic
-
-FEW = 50  # rows below which the weak priors are on by default
-LENGTH_SD, NOISE_SD, SCALE_SD = np.sqrt(3.0), 2.0, 2.0  # of the logs: one is a factor of 6 to 8 either way
-NOISE = 1e-2  # of the variance of y
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ class Priors:
         return [pattern for pattern in self.priors if pattern not in found]
 
 
-def weak_priors(kernel, X, y=None, weight=None):
+def weak_priors(kernel, X, y=None, weight=None, options=PriorOptions()):
     """Log-normal priors around the median heuristic: ℓ within a factor of about 6, noise around 1 % of the variance.
 
     Parameters
@@ -121,6 +118,7 @@ def weak_priors(kernel, X, y=None, weight=None):
         None where there is no noise variance.
     weight : ndarray of shape (n,), default=None
         How much each row counts; None counts each once.
+    options : PriorOptions, optional
 
     Returns
     -------
@@ -142,13 +140,13 @@ def weak_priors(kernel, X, y=None, weight=None):
         centre = np.average(y, axis=0, weights=weight)
         variance = float(np.mean(np.average((y - centre) ** 2, axis=0, weights=weight)))
         variance = variance if np.isfinite(variance) and variance > 0 else 1.0
-        found["lam"] = LogNormal(NOISE * variance, NOISE_SD)
+        found["lam"] = LogNormal(options.noise_ratio * variance, options.noise_deviation)
     for name, value in zip(typical.names, np.exp(typical.theta), strict=True):
         last = name.split("__")[-1]
         if last.startswith("length_scale"):
-            found[name] = LogNormal(float(value), LENGTH_SD)
+            found[name] = LogNormal(float(value), options.length_deviation)
         elif last == "scale":
-            found[name] = LogNormal(variance, SCALE_SD)
+            found[name] = LogNormal(variance, options.scale_deviation)
     return Priors(found)
 
 

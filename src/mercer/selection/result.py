@@ -171,7 +171,7 @@ def best_of(found, histories=None):
     return best
 
 
-def report_missed(best, status, kernels):
+def name_kernels_cut(best, status, kernels):
     """The best of a list, whose message names the kernels that were not searched to the end, and those not begun."""
     missed = [one.kernel for one in best.candidates if one is not best and is_cut(one)] + kernels
     if missed:
@@ -181,19 +181,15 @@ def report_missed(best, status, kernels):
     return best
 
 
-NEAR = 1e-3  # in log units
-UNSEEN = 1e-8  # largest |∂C/∂log θ| of a parameter that the criterion does not see
-
-
-def at_bounds(names, z, box):
-    """{name: value} of the parameters at a bound; one that was given is not."""
-    close = ((z <= box[:, 0] + NEAR) | (z >= box[:, 1] - NEAR)) & (box[:, 0] < box[:, 1])
+def at_bounds(names, z, box, near=1e-3):
+    """{name: value} of the parameters at a bound, or as near in log units; one that was given is not."""
+    close = ((z <= box[:, 0] + near) | (z >= box[:, 1] - near)) & (box[:, 0] < box[:, 1])
     return {str(name): float(np.exp(value)) for name, value, hit in zip(names, z, close, strict=True) if hit}
 
 
 def flat_directions(names, slope):
     """Names of the parameters whose derivative was zero at every trial."""
-    return [str(name) for name, size in zip(names, slope, strict=True) if size <= UNSEEN]
+    return [str(name) for name, size in zip(names, slope, strict=True) if size <= 1e-8]
 
 
 def describe(result, box, names, used, n):
@@ -248,7 +244,7 @@ def _remedy(name, side, one=True):
 
 
 # ---------------------------------------------------------------------- while it runs
-def _wanted(estimator):
+def _has_callbacks(estimator):
     known = estimator.__dict__
     return isinstance(estimator, ProgressSupport) and bool(
         known.get("_skl_callbacks") or "_parent_callback_ctx" in known
@@ -257,7 +253,7 @@ def _wanted(estimator):
 
 def begin(estimator, X, y, *, steps=0):
     """Open the task of a fit; ``steps`` is how many evaluations there may be, None if that is not known."""
-    if _wanted(estimator):
+    if _has_callbacks(estimator):
         context = estimator._init_callback_context(max_subtasks=steps)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 

@@ -6,8 +6,6 @@ from sklearn.utils import check_array
 from mercer import _machine
 from mercer.kernels.base import Kernel
 
-SHARE = 0.25  # of the free memory that stored matrices may take
-
 
 class RowKernel(Kernel):
     """k(i, j) = Kᵢⱼ for rows by their number: K of ``source`` on all rows is made once, and a fold reads its block."""
@@ -48,13 +46,14 @@ class RowKernel(Kernel):
 def row_kernels(kernels, X):
     """[RowKernel, …] of each kernel on all rows of X; None where X is not fit for it, or K too large to keep.
 
-    Nothing is refused here: without stored matrices the estimator sees X itself, and says what is wrong with it.
+    Stored matrices may take a quarter of the free memory. Nothing is refused here: without them the estimator sees X
+    itself, and says what is wrong with it.
     """
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     needed = 8.0 * n * n * len(kernels)
     if needed > _machine.SMALL:
         free = _machine.within().bytes
-        if free is not None and needed > SHARE * free:
+        if free is not None and needed > 0.25 * free:
             return None
     out = []
     for kernel in kernels:

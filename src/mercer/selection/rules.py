@@ -7,10 +7,6 @@ from mercer.selection._corner import prune
 from mercer.selection.base import OK, Rule, with_rows
 from mercer.selection.noise import noise_level
 
-CLOSE = 0.8  # a second corner this near in curvature to the first makes the choice ambiguous
-ITERATIONS = 100
-TOL = 1e-13
-
 
 class LCurve(Rule):
     """argmax κ(λ): the corner of log ‖f‖² against log ‖y − f‖², by its curvature in closed form.
@@ -66,7 +62,7 @@ class LCurve(Rule):
         if not peaks.size:
             return self._pruned(path, "no_corner", "no point of the L-curve inside the grid has a positive curvature "
                                 "that is a local maximum")  # fmt: skip
-        if peaks.size > 1 and kappa[peaks[1]] > CLOSE * kappa[peaks[0]]:
+        if peaks.size > 1 and kappa[peaks[1]] > 0.8 * kappa[peaks[0]]:
             first, second = (f"{path.lams[i]:.3g} (curvature {kappa[i]:.3g})" for i in peaks[:2])
             return self._pruned(path, "ambiguous", f"the L-curve has corners at lam = {first} and {second}")
         i = int(peaks[0])
@@ -167,14 +163,14 @@ class Discrepancy(Rule):
 def _newton(e, c2, floor, goal):
     """β with Σ c²/(1 + βe)² + floor = goal: Newton on ψ^(−1/2) from 0."""
     beta = 0.0
-    for _ in range(ITERATIONS):
+    for _ in range(100):
         inverse = 1.0 / (1.0 + beta * e)
         psi = float((c2 * inverse**2).sum()) + floor
         slope = -2.0 * float((e * c2 * inverse**3).sum())
         # step of h(β) = ψ^(−1/2) − goal^(−1/2):  h/h′ = −2ψ(1 − √(ψ/goal))/ψ′
         step = 2.0 * psi * (1.0 - np.sqrt(psi / goal)) / slope
         new = max(beta + step, 0.0) if np.isfinite(step) else np.inf
-        if not np.isfinite(new) or abs(new - beta) <= TOL * new:
+        if not np.isfinite(new) or abs(new - beta) <= 1e-13 * new:
             return new
         beta = new
     return beta

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 
-def place(path, lam):
+def point_at(path, lam):
     """(residual, norm) at one λ."""
     e, c2 = path.eigenvalues, np.sum(path.coefficients**2, axis=1)
     shrink = 1.0 / (1.0 + e / lam) if lam > 0 else (e <= 0).astype(float)
@@ -13,7 +13,7 @@ def place(path, lam):
     return float(residual), float(np.sqrt((e * ((1.0 - shrink) / np.where(e > 0, e, 1.0)) ** 2 * c2).sum()))
 
 
-def scaled(values, error):
+def scale_to_unit(values, error):
     """0 at the best and 1 at the right end, or at the largest value where the right end is the best.
 
     Of an error it is a factor that matters, so it is taken by its logarithm; a likelihood is a logarithm already.

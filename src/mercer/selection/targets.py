@@ -6,8 +6,6 @@ from mercer._warn import warn
 from mercer.solvers import Span
 from mercer.solvers.projected import relative_to_mean
 
-UNLIKE = 3.0  # ratio of the deviations of targets from which on a criterion that depends on units is warned of
-
 
 def deviations_of(y, weight=None, H=None):
     """√(Σ w r²/Σ w) of each target, r what the trend leaves; 0 of what is rounding."""
@@ -35,11 +33,11 @@ def check_units(rule, rows):
         warn_of_unlike_targets(rows.y, rows.weight, rule.name, "Use LOO() or GCV(), or divide")
 
 
-def warn_of_unlike_targets(y, weight, who, remedy="Divide"):
-    """Warn that ``who`` chooses one λ for targets whose units it depends on, if their deviations differ much."""
+def warn_of_unlike_targets(y, weight, who, remedy="Divide", unlike=3.0):
+    """Warn that ``who`` chooses one λ for targets on whose units it depends, if deviations differ by a factor."""
     found = deviations_of(y, weight)
     found = found[found > 0.0]
-    if found.size > 1 and found.max() > UNLIKE * found.min():
+    if found.size > 1 and found.max() > unlike * found.min():
         warn(
             f"{who} chooses one lam for {y.shape[1]} targets whose deviations reach from {found.min():.3g} to "
             f"{found.max():.3g}, and depends on their units. {remedy} each target by its deviation, or fit one model "

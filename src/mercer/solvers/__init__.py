@@ -3,6 +3,7 @@
 from mercer.solvers.base import Explicit, Inverse, Solver
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.full import FullSolveOptions
 from mercer.solvers.mixed import Mixed
 from mercer.solvers.pivoted import pivoted_cholesky
 from mercer.solvers.plan import choose_solver
@@ -23,6 +24,7 @@ __all__ = [
     "Cholesky",
     "CostOptions",
     "Explicit",
+    "FullSolveOptions",
     "Inverse",
     "LandmarkSizeOptions",
     "Mixed",

@@ -17,10 +17,6 @@ from mercer.solvers.factoring import Probe, check_finite_products, not_positive_
 from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
 
-MAX_ITER = 1000
-GROWTH = 0.3  # of the time that is left: after that F grows no more
-GROWING = 5  # arrays of a block's size, while F grows by it
-
 
 class CG(Solver):
     """(K + λI) x = b by conjugate gradients, preconditioned by F Fᵀ + λI with F Fᵀ ≈ K of low rank.
@@ -81,13 +77,14 @@ class CG(Solver):
     def _factor(self, K):
         """(F, most iterations)."""
         rank = self._rank(K.n)
-        most = MAX_ITER if self.max_iter is None else int(self.max_iter)
-        return PartialCholesky(K, rank, self._block(rank), self.random_state, self._clock.part(GROWTH)), most
+        most = 1000 if self.max_iter is None else int(self.max_iter)
+        growing = self._clock.part(0.3)  # after that part of the time F grows no more
+        return PartialCholesky(K, rank, self._block(rank), self.random_state, growing), most
 
     def memory(self, n, targets=1):
         """The factor F, what a block of it is made of, a small square, and a few vectors for each target."""
         rank = self._rank(n)
-        return 8.0 * n * (rank + GROWING * self._block(rank)) + 16.0 * rank**2 + 120.0 * n * targets
+        return 8.0 * n * (rank + 5 * self._block(rank)) + 16.0 * rank**2 + 120.0 * n * targets
 
     def _block(self, rank):
         """Columns that F grows by."""

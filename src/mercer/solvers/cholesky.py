@@ -15,10 +15,6 @@ from mercer.solvers.factoring import Probe, attempt, factor, lower, norm_and_con
 from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
 
-FEW = 256  # rows of which a second matrix is nothing
-TOL, MAX_ITER = 1e-13, 60  # of the refinement, when the factor is that of a jittered matrix
-POOR = 1e-8  # a refined residual above this is worth a warning
-
 
 class Cholesky(Solver):
     """K + λI = L Lᵀ: n³/3 operations and one n × n array for each λ.
@@ -56,7 +52,7 @@ def factorise(K, lam, jitter="auto"):
     lam = check_lam(lam)
     check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
     probe = first = None
-    if K.n <= FEW:  # evaluated once: looked at, then factored where it is
+    if K.n <= 256:  # a second matrix is nothing; evaluated once, looked at, then factored where it is
         A = K.dense()
         probe = Probe(DenseGram.from_matrix(A, K))
         A.reshape(-1)[:: K.n + 1] += lam
@@ -188,10 +184,10 @@ class CholeskyInverse(Inverse):
         def precondition(R):
             return lapack.solve_lower(self._L, R)
 
-        outcome = pcg(product, precondition, B, tol=TOL, max_iter=MAX_ITER, norm=norm, warm=True)
+        outcome = pcg(product, precondition, B, tol=1e-13, max_iter=60, norm=norm, warm=True)
         residual = float(outcome.residual.max(initial=0.0))
         self.info.update(iterations=outcome.iterations, residual=residual)
-        if not outcome.converged.all() and not residual <= POOR:
+        if not outcome.converged.all() and not residual <= 1e-8:
             warn(
                 f"K + lam I is singular to working precision ({K!r}, lam = {self.lam:.3g}): after "
                 f"{outcome.iterations} steps of refinement the residual is {residual:.1e} of the right-hand side. "

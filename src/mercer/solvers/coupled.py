@@ -12,8 +12,6 @@ from mercer.solvers.cholesky import CholeskyInverse, factorise_unchecked
 from mercer.solvers.factoring import factor
 from mercer.solvers.symmetric import scale_both, square
 
-WEAK = 1e-8  # of D: below, K E = I − D⁻¹E has lost its digits
-
 
 def site_inverse(K, s):
     """B⁻¹ of B = I + s K s: no eigenvalue of B is below 1, and nothing is added to it."""
@@ -108,7 +106,7 @@ class Coupled:
                 T[c] = inverse - V[c] / self.D[:, c]
                 own[:, c] = (1.0 - self.beta[:, c]) / self.D[:, c]
         for c in range(C):
-            weak = np.flatnonzero(~(self.D[:, c] > WEAK))
+            weak = np.flatnonzero(~(self.D[:, c] > 1e-8))  # where K E = I − D⁻¹E has lost its digits
             if weak.size:
                 k = self.K.rows(weak)
                 T[c][:, weak] = V[c] @ k.T

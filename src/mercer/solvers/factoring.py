@@ -16,7 +16,6 @@ from mercer.solvers.engine.lapack import backward, cholesky_lower, columns, forw
 from mercer.solvers.witness import negative_witness
 
 LARGEST = {"float64": 1e-6, "float32": 1e-2}  # most that is added, relative to the largest diagonal entry
-ROWS = 512
 
 
 def factor(K, lam, dtype=np.float64, jitter="auto", first=None):
@@ -77,8 +76,8 @@ def amounts(n, largest, dtype, jitter):
 def check_finite(K, dtype=np.float64):
     """Refuse NaN and infinite entries, and name the first."""
     A = K.dense(dtype, lower=True)
-    for i in range(0, len(A), ROWS):
-        block = np.tril(A[i : i + ROWS, : i + ROWS], i)
+    for i in range(0, len(A), 512):
+        block = np.tril(A[i : i + 512, : i + 512], i)
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             _refuse(K, i + row, column, block[row, column])
@@ -186,11 +185,6 @@ def square_root(C):
     return U * np.sqrt(np.maximum(e, 0.0)), below
 
 
-SAMPLE = 32  # rows of K that are looked at
-WARN_ABOVE = 1e12
-ENTRY = 4  # errors of an entry of K and of its place in a sum, in units of rounding
-
-
 class Probe:
     """A few rows of K: from them ‖K + λI‖ and the residual of a solution are estimated, at no further evaluation."""
 
@@ -240,14 +234,14 @@ class Probe:
         left = rest[index] - np.einsum("ij,jt->it", self._rows, alpha) - lam * alpha[index]
         sums = np.einsum("ij,jt->it", np.abs(self._rows), np.abs(alpha)) + lam * np.abs(alpha[index])
         r = up * column_norms(left)
-        return r + ENTRY * unit * up * column_norms(sums), r
+        return r + 4 * unit * up * column_norms(sums), r
 
 
 @lru_cache(maxsize=8)
 def _sample(n):
     """(index, start): which rows are looked at, and two vectors on them; the same for every matrix of this order."""
     rng = np.random.default_rng(0)
-    index = np.sort(rng.permutation(n)[:SAMPLE])
+    index = np.sort(rng.permutation(n)[:32])
     return index, np.stack([np.ones(len(index)), rng.standard_normal(len(index))], axis=1)
 
 
@@ -302,7 +296,7 @@ def _ratio(largest, smallest, lam):
 
 def warn_of_condition(condition, K, lam):
     """Say so when few digits are left."""
-    if condition > WARN_ABOVE:
+    if condition > 1e12:
         digits = max(0, int(round(15.95 - np.log10(condition))))
         warn(
             f"K + lam I has condition {condition:.1e} ({K!r}, lam = {lam:.3g}): the solution has about {digits} "

@@ -11,10 +11,8 @@ from mercer.solvers.base import column_norms
 from mercer.solvers.factoring import Probe
 from mercer.solvers.pivoted import leading_columns
 
-FEW = 1e-6  # fitted values with a larger relative error are worth a warning
 ROUGH = 1e-8  # ‖f‖² with a larger one is computed another way,
 RANK = 512  # by a factor of K of at most so many columns
-OFFSET = 1e-9  # of y: what is left of it beside a trend is not asked for more digits than it has
 
 
 class Accuracy(NamedTuple):
@@ -77,7 +75,7 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     whole = column_norms(y / unit)
     rounded = np.finfo(float).eps * whole  # a sum with the trend has that error
     wrong, left = errors[0] / unit + rounded, errors[1] / unit
-    length, target = column_norms(a), np.maximum(column_norms(rest), OFFSET * whole)
+    length, target = column_norms(a), np.maximum(column_norms(rest), 1e-9 * whole)  # no more digits than y has
     share = _ratio(wrong * length, squares)
     if share.max(initial=0.0) > ROUGH:
         F, missed = leading_columns(K, RANK)
@@ -90,13 +88,12 @@ def examine_fit(K, Kinv, alpha, y, H=None, b=None):
     condition = Kinv.info.get("condition") or Kinv.info.get("condition_bound") or np.inf
     dual = condition * (np.finfo(float).eps + _ratio(left, (1.0 + lam) * length))
     found = Accuracy(*(float(np.minimum(e, 1.0).max(initial=0.0)) for e in (_ratio(wrong, target), dual, share)))
-    if found.fitted > FEW:
-        _tell(found, K, Kinv.lam)
+    _warn_of_few_digits(found, K, Kinv.lam)
     return unit / np.sqrt(size) * np.sqrt(np.maximum(squares, 0.0)), found
 
 
 def examine_interpolant(K, condition, alpha, y, norm):
-    """Accuracy of Kα = y by a factor of this condition, ‖L⁻¹y‖ of each column being ``norm``; few digits are told.
+    """Accuracy of Kα = y by a factor of this condition, ‖L⁻¹y‖ of each column being ``norm``; few digits are a warning.
 
     An error E of K changes ‖f‖² by αᵀEα.
 
@@ -115,8 +112,7 @@ def examine_interpolant(K, condition, alpha, y, norm):
     share = _ratio(unit * largest * np.square(np.abs(alpha).sum(axis=0)), np.square(norm))
     errors = _ratio(wrong, column_norms(y)), dual, share
     found = Accuracy(*(float(np.minimum(error, 1.0).max(initial=0.0)) for error in errors))
-    if found.fitted > FEW:
-        _tell(found, K, 0.0)
+    _warn_of_few_digits(found, K, 0.0)
     return found
 
 
@@ -148,8 +144,10 @@ def _ratio(part, whole):
     return np.where(part == 0, 0.0, np.where(np.isfinite(out), out, 1.0))
 
 
-def _tell(found, K, lam):
-    """Say how many digits there are."""
+def _warn_of_few_digits(found, K, lam):
+    """Warn where fitted values have fewer than six digits."""
+    if found.fitted <= 1e-6:
+        return
     digits = [max(0, int(-np.log10(max(error, 1e-16)))) for error in found]
     what = "no correct digit" if digits[0] == 0 else f"about {digits[0]} correct digit{'s' * (digits[0] > 1)}"
     more = "Use a larger lam" if lam > 0 else "Use KernelRidge(lam > 0)"

@@ -7,9 +7,6 @@ import numpy as np
 from mercer.gram.rows import power_of_two
 from mercer.solvers.base import column_norms
 
-ROUNDS = 4  # restarts from the true residual; each has to pay
-FLOOR = 0.25  # of u ‖A‖‖x‖: no residual gets much below
-
 
 class Outcome(NamedTuple):
     """X, and how it was reached.
@@ -57,7 +54,7 @@ def pcg(product, precondition, B, *, tol, max_iter, norm, warm=False, going=None
         X[:, live] = M(B[:, live])
         R = B - A(X)
         residual[live] = column_norms(R[:, live])
-    for _ in range(ROUNDS):
+    for _ in range(4):  # restarts from the true residual; each has to pay
         if not live.size or used >= max_iter or (used and not going()):
             break
         step, spent, negative = _round(A, M, R[:, live], X[:, live], (tol * length)[live], max_iter - used, going)
@@ -99,7 +96,7 @@ def _round(A, M, R, X, target, max_iter, proceed):
         alpha = np.divide(rz, pq, out=np.zeros_like(rz), where=sound)
         out[:, live] += alpha * P
         old, R = R, R - alpha * Q
-        limit = np.maximum(target[live], FLOOR * unit * column_norms(X[:, live] + out[:, live]))
+        limit = np.maximum(target[live], 0.25 * unit * column_norms(X[:, live] + out[:, live]))
         going = sound & (column_norms(R) > limit)
         if not going.any():
             break

@@ -140,7 +140,8 @@ def rates(order=320, rows=8, columns=128):
             1.3 * order**3 / 3 / _seconds_of(routine, A.astype(dtype, order="F"))
             for routine, dtype in ((lapack.dpotrf, np.float64), (lapack.spotrf, np.float32))
         )
-        kernel = _seconds_of(lambda K: _native.pairs.radial(0, X, np.ascontiguousarray(X.T), 0, 1e300, K), K)
+        gaussian, Xt = _native.Operations.radial(_native.CODES["gaussian"], rows, X.itemsize), np.ascontiguousarray(X.T)
+        kernel = _seconds_of(lambda K: _native.pairs.tree(gaussian, X, Xt, 0, 1e300, K), K)
         return MachineRates(double, single, K.size / kernel)
 
 

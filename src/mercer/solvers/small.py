@@ -5,18 +5,18 @@ so. The matrix itself stays above the diagonal, so that products with it need no
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsymm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
+from mercer import _native
 from mercer._threads import NO_THREAD
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.lapack import cholesky_lower, columns, forward, logdet, solve_lower, threads_for
 
 DIRECT = 600  # rows up to which one call of LAPACK is faster than pieces; it is not interrupted
-LARGEST = 1e-6  # most that is added, relative to the scale
-GROWTH = 10.0  # from one attempt to the next
 
 
 class SmallFactor:
@@ -69,7 +69,7 @@ class SmallFactor:
         return dsymm(1.0, self._A.T, B, lower=1) + excess[:, None] * B
 
 
-def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
+def factor(A, *, scale=None, least=0.0, most=1e-6, overwrite=False):
     """L with L Lᵀ = A + jitter · scale · I,  jitter = least, or where that fails as much more as it takes.
 
     The second attempt adds 2 u √n (u the unit roundoff) if that is more, each later one ten times as much, up to
@@ -125,7 +125,7 @@ def factor(A, *, scale=None, least=0.0, most=LARGEST, overwrite=False):
         if not bad and math.isfinite(np.add.reduce(entries)):
             return SmallFactor(A, diagonal, float(jitter))
         _restore(A, diagonal)
-        next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, GROWTH * jitter)
+        next_ = max(2.0 * float(np.finfo(float).eps) * n**0.5, 10.0 * jitter)
         if not next_ <= most:
             raise NotPositiveDefinite(
                 f"a matrix of {n} rows has no Cholesky factor, not even with {jitter:.3g} of {scale:.3g} added to its "
@@ -187,3 +187,41 @@ def least_norm(S, b):
     values, vectors = np.linalg.eigh(S)
     kept = np.abs(values) > 1e-10 * np.abs(values).max(initial=0.0)
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])
+
+
+class Conditionals(NamedTuple):
+    """What neighbours say of a point: weights A⁻¹a (b, k), variance c − aᵀA⁻¹a (b,), A⁻¹Y (b, t, k), rows left out."""
+
+    weights: np.ndarray
+    variance: np.ndarray
+    solved: np.ndarray
+    dropped: int
+
+
+def conditionals(C, absent, Y=None):
+    """`Conditionals` of b systems [[A, a], [aᵀ, c]] of k + 1 rows, the last of which is the point itself.
+
+    A neighbour that those before it explain to rounding (1e-13 of its own variance) says nothing more, and is left out:
+    nothing is added to a diagonal.
+
+    Parameters
+    ----------
+    C : ndarray of shape (b, k + 1, k + 1)
+        Both triangles given, noise included; overwritten.
+    absent : ndarray of bool of shape (b, k)
+        Neighbours that are not there; overwritten.
+    Y : ndarray of shape (b, t, k), default=None
+        What A⁻¹ is applied to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.small import conditionals
+    >>> C = np.array([[[2.0, 1.0], [1.0, 2.0]]])
+    >>> found = conditionals(C, np.zeros((1, 1), dtype=bool))
+    >>> found.weights, found.variance
+    (array([[0.5]]), array([1.5]))
+    """
+    b, k = absent.shape
+    Y = np.zeros((b, 0, k)) if Y is None else Y
+    return Conditionals(*_native.neighbours.conditionals(C, absent, 1e-13, Y))

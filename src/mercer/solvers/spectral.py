@@ -18,8 +18,6 @@ from mercer.solvers.engine.lapack import threads_for
 from mercer.solvers.factoring import Probe, check_finite, not_positive_definite, warn_of_condition
 from mercer.solvers.projected import Resolvent, Span
 
-ENTRIES = 2**24  # numbers in one block of the two products for all λ: 128 MB
-
 
 class Spectral(Solver):
     """K = U Λ Uᵀ,  (K + λI)⁻¹ = U (Λ + λI)⁻¹ Uᵀ: one eigen-decomposition, about 9n³ operations, serves every λ.
@@ -113,7 +111,7 @@ class Eigensystem(Resolvent):
         """Yield P(λ) for each λ, with P y and diag P from two products for all of them."""
         lams = np.asarray(lams, dtype=float)
         n, t = y.shape
-        c, rest, size = self.eigenvectors.T @ y, self.left(y), max(1, ENTRIES // max(1, n * t))
+        c, rest, size = self.eigenvectors.T @ y, self.left(y), max(1, 2**24 // max(1, n * t))  # 128 MB
         U2 = self.eigenvectors**2
         for i in range(0, len(lams), size):
             part = lams[i : i + size]

@@ -5,7 +5,6 @@ from mercer._tiles import spans
 from mercer.solvers.engine.lapack import FEW_ROWS, ONE_CALL, add_symmetric, combine, sandwich, square
 
 __all__ = ["add_symmetric", "combine", "sandwich", "scale_both", "square"]
-PASS = 64  # rows of a matrix that are scaled at once
 
 
 def scale_both(A, s):
@@ -14,7 +13,7 @@ def scale_both(A, s):
         A *= s
         A *= s[:, None]
         return A
-    rows = spans(len(A), PASS)
+    rows = spans(len(A), 64)
 
     def scale(index, worker):  # by rows that stay in the cache
         i, j = rows[index]

@@ -4,9 +4,6 @@ import numpy as np
 
 from mercer.solvers.engine.lapack import threads_for
 
-LOOK_AT = 500  # points in the subsample
-TRIALS = 300  # small eigenvalue problems in the search for a small set
-
 
 def negative_witness(K, hint=None):
     """(I, K[I, I], e) with e < 0 the smallest eigenvalue of K[I, I], and I as small as was found; or None.
@@ -60,13 +57,13 @@ def negative_witness(K, hint=None):
     return index[chosen][order], matrix, _smallest(matrix)
 
 
-def _subsample(n, hint):
-    """At most LOOK_AT indices: half of them the heaviest of the hint, the rest at random."""
-    if n <= LOOK_AT:
+def _subsample(n, hint, size=500):
+    """At most 500 indices: half of them the heaviest of the hint, the rest at random."""
+    if n <= size:
         return np.arange(n)
-    heavy = np.argsort(-np.abs(hint))[: LOOK_AT // 2] if hint is not None else np.zeros(0, dtype=int)
+    heavy = np.argsort(-np.abs(hint))[: size // 2] if hint is not None else np.zeros(0, dtype=int)
     rest = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(n), heavy))
-    return np.concatenate([heavy, rest[: LOOK_AT - len(heavy)]])
+    return np.concatenate([heavy, rest[: size - len(heavy)]])
 
 
 def _pair(S, rounding):
@@ -87,7 +84,7 @@ def _few(S, u, level):
     while size < len(S) and _smallest(S[np.ix_(order[:size], order[:size])]) >= level:
         size = size + 1 + size // 2
     chosen, piece, trials = order[:size], size // 2, 0
-    while piece >= 1 and trials < TRIALS:
+    while piece >= 1 and trials < 300:
         start = len(chosen)
         for stop in range(len(chosen), 0, -piece):  # the lightest first
             kept = np.delete(chosen, np.arange(max(0, stop - piece), stop))

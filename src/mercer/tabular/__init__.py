@@ -15,13 +15,14 @@ from mercer.tabular.columns import usable_rows
 from mercer.tabular.forecast import forward_folds, rows_ahead, series_along
 from mercer.tabular.kernels import default_kernel
 from mercer.tabular.model import TableModel
-from mercer.tabular.reading import Reading, read, read_table
+from mercer.tabular.reading import Reading, ReadSettings, read, read_table
 from mercer.tabular.reads import objects_of, place_kernel
 from mercer.tabular.recipe import Recipe
 
 __all__ = [
     "DataError",
     "DataWarning",
+    "ReadSettings",
     "Reading",
     "Recipe",
     "TableModel",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-def score(model, X, y=None, *, fitted=None, outer=5, random_state=0, listener=None, time_budget=None, needs=None):
+def score(model, X, y=None, *, fitted=None, outer=5, random_state=0, **options):
     """Performance_f on fold f of the model chosen and fitted without fold f, and the same of three simple models.
 
     Parameters
@@ -46,9 +47,10 @@ def score(model, X, y=None, *, fitted=None, outer=5, random_state=0, listener=No
     X : data frame, or array-like of shape (n, d)
         For a TableModel without y the table with its target.
     y : array-like of shape (n,), default=None
-    fitted, outer, random_state, listener, time_budget, needs
-        See `mercer.selection.nested_cv`, which does the work. Where the rows of a table are a series, a number of folds
-        is of its later half, each predicted from what was before.
+    fitted, outer, random_state, **options
+        See `mercer.selection.nested_cv`, which does the work, also for ``listener``, ``time_budget`` and ``needs``.
+        Where the rows of a table are a series, a number of folds is of its later half, each predicted from what was
+        before.
 
     Returns
     -------
@@ -67,8 +69,7 @@ def score(model, X, y=None, *, fitted=None, outer=5, random_state=0, listener=No
     >>> found.score > max(one["score"] for one in found.baselines[:2])
     True
     """
-    options = {"random_state": random_state, "listener": listener, "time_budget": time_budget, "baselines": True}
-    options["needs"] = needs
+    options |= {"random_state": random_state, "baselines": True}
     if not isinstance(model, TableModel):
         return _cross_validate(model, X, np.asarray(y), outer, fitted=fitted, **options)
     frame, target = model.table_of(X, y)

@@ -27,7 +27,8 @@ OTHERS = (GZIP, ZIP, b"\xff\xfe", b"\xfe\xff", b"\0", b"<", b"{", b"[{", *FOREIG
 class Pages:
     """The rows of a file, folder or glob in the order of the names of the files, as often as they are read.
 
-    ``notes`` say what was decided, ``rows`` how many each file has, once all were read. Options are those of `read`.
+    ``notes`` say what was decided, ``rows`` how many each file has, once all were read. Options are
+    those of `ReadSettings`.
     """
 
     def __init__(self, path, *, header=True, separator=None, decimal=None, missing=(), target=None):

@@ -6,6 +6,8 @@ import io
 import re
 import sys
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -87,7 +89,7 @@ def read_table(source, **options):
     source : str or path
         ``-`` is standard input. Gzip is unpacked.
     **options
-        As for `read`.
+        As for `ReadSettings`.
 
     Returns
     -------
@@ -106,17 +108,12 @@ def read_table(source, **options):
     return read(source, **options).frame
 
 
-def read(
-    source, *, header=True, separator=None, decimal=None, missing=(), text=(), strings=(), written=None, raw=(),
-    skip_lines=None, sheet=None, numeric=(), sentinels=None,
-    fill_down=(), target=None, settled=None,
-):  # fmt: skip
-    """Return the table with what was decided while reading it.
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """What is known of a table before it is read; what is not given is found out.
 
     Parameters
     ----------
-    source : str or path
-        ``-`` is standard input. Gzip is unpacked.
     header : bool, default=True
         Whether the first line holds names; else columns are column_1, column_2, …
     separator : str, default=None
@@ -150,33 +147,63 @@ def read(
     settled : sequence of str, default=None
         Columns of which nothing need be asked; where a column may be one of merged cells or not, and is none of these,
         that is an error. None asks nothing.
+    """
+
+    header: bool = True
+    separator: str | None = None
+    decimal: str | None = None
+    missing: Sequence = ()
+    text: Sequence = ()
+    strings: Sequence = ()
+    written: dict | None = None
+    raw: Sequence = ()
+    skip_lines: int | None = None
+    sheet: str | None = None
+    numeric: Sequence = ()
+    sentinels: dict | None = None
+    fill_down: Sequence = ()
+    target: str | None = None
+    settled: Sequence | None = None
+
+
+def read(source, **options):
+    """Return the table with what was decided while reading it.
+
+    Parameters
+    ----------
+    source : str or path
+        ``-`` is standard input. Gzip is unpacked.
+    **options
+        As for `ReadSettings`.
 
     Returns
     -------
     Reading
         ``frame``, ``notes``, ``sha256``, ``written``, ``raw``, ``sentinels`` and ``filled``.
     """
-    data, name, notes, styles, filled = _read_bytes(source), _name_of(source), [], dict(written or {}), ()
+    known = ReadSettings(**options)
+    data, name, notes, styles, filled = _read_bytes(source), _name_of(source), [], dict(known.written or {}), ()
+    separator, decimal, sentinels = known.separator, known.decimal, known.sentinels
     sha256 = hashlib.sha256(data).hexdigest()
     data, name = _unpack(data, name, notes)
     _refuse_foreign(data, name)
     if data[:4] == PARQUET or is_json(data):
         before = _parquet(data, name) if data[:4] == PARQUET else frame_of_json(data, name, notes)
         decimal = "."
-        frame = infer_types(before, decimal, missing, text, notes, strings, styles)
+        frame = infer_types(before, decimal, known.missing, known.text, notes, known.strings, styles)
         _note_types(before, frame, notes)
     else:
         if data[:4] == ZIP:
-            data, separator, decimal = sheet_as_csv(data, name, sheet, notes, target), ",", "."
+            data, separator, decimal = sheet_as_csv(data, name, known.sheet, notes, known.target), ",", "."
         elif is_html(data):
             data, separator = html_as_csv(data, name, notes), ","
-        before, separator = text_table(data, name, header, separator, skip_lines, notes)
-        before, filled = fill_merged_cells(before, notes, fill_down, target, settled)
-        decimal = decimal or decimal_of(before.drop(strings, strict=False), separator, notes)
-        frame = infer_types(before, decimal, missing, text, notes, strings, styles)
+        before, separator = text_table(data, name, known.header, separator, known.skip_lines, notes)
+        before, filled = fill_merged_cells(before, notes, known.fill_down, known.target, known.settled)
+        decimal = decimal or decimal_of(before.drop(known.strings, strict=False), separator, notes)
+        frame = infer_types(before, decimal, known.missing, known.text, notes, known.strings, styles)
     styles = {name: style for name, style in styles.items() if name in frame.columns and isinstance(style, str)}
-    sentinels = find_sentinels(frame, notes, numeric) if sentinels is None else sentinels
-    kept = before.select(column for column in raw if column in before.columns)
+    sentinels = find_sentinels(frame, notes, known.numeric) if sentinels is None else sentinels
+    kept = before.select(column for column in known.raw if column in before.columns)
     return Reading(mask_sentinels(frame, sentinels), notes, sha256, styles, kept, sentinels, tuple(filled))
 
 

@@ -175,7 +175,7 @@ def cv_plus(fits, X, coverage=0.9, *, folds=10, normalise=False, weight=None, ra
     return fits.shape(out)
 
 
-def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0, near=None):
+def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0, near=None, copies=None):
     """f(x) ± q,  q the ⌈(1−α)(n+1)⌉-th smallest of |yᵢ − f(xᵢ)| on n rows that the fit has not seen: split conformal.
 
     Holds the new target with probability at least 1 − α however f was found, tuning included, if the n rows and the
@@ -193,6 +193,9 @@ def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0, near=None):
     near : int, default=None
         Of how many rows, those whose scale is nearest, q is taken for each new one; None is all. Where a scale is right
         for some rows and not for others, as in gaps of a map, the probability then holds among rows of like scale too.
+    copies : ndarray of shape (n,), default=None
+        How many equal rows each of these stands for; None is one. They count in the quantile, while the n + 1 of the
+        guarantee is of distinct rows: copies say nothing new.
 
     Returns
     -------
@@ -211,19 +214,30 @@ def split(residuals, f, coverage=0.9, *, scale=1.0, new_scale=1.0, near=None):
     if rank == 0:
         q = np.full((1, scores.shape[1]), np.inf)
     elif count == len(scores):
-        q = np.sort(scores, axis=0)[None, count - rank]
+        q = _quantile(scores, copies, count - rank)[None]
     else:
-        q = _quantiles_near(scores, scale, new_scale, count, count - rank)
+        q = _quantiles_near(scores, copies, scale, new_scale, count, count - rank)
     half = np.reshape(new_scale, (-1, 1)) * q
     return np.stack([f - half, f + half], axis=1)
 
 
-def _quantiles_near(scores, scale, new_scale, count, place):
+def _quantile(scores, copies, place):
+    """The score at a place, counted from 0, of each target; a row with copies takes as many more places."""
+    if copies is None or (copies == copies[0]).all():
+        return np.partition(scores, place, axis=0)[place]
+    order = np.argsort(scores, axis=0)
+    reached = np.cumsum(copies[order], axis=0) * (len(scores) / copies.sum())
+    first = np.argmax(reached >= (place + 1) * (1.0 - 1e-12), axis=0)
+    return scores[order[first, np.arange(scores.shape[1])], np.arange(scores.shape[1])]
+
+
+def _quantiles_near(scores, copies, scale, new_scale, count, place):
     """The score at a place among those of the ``count`` rows of nearest scale, for each new scale: (m, t)."""
     order, step = np.argsort(scale, kind="stable"), max(1, count // 16)
     first = np.clip(np.searchsorted(scale[order], new_scale) - count // 2, 0, len(scores) - count)
     first, which = np.unique(first // step * step, return_inverse=True)  # of nearly the same rows
-    return np.stack([np.partition(scores[order[i : i + count]], place, axis=0)[place] for i in first])[which]
+    parts = [order[i : i + count] for i in first]
+    return np.stack([_quantile(scores[part], None if copies is None else copies[part], place) for part in parts])[which]
 
 
 def _empty(fits, X):

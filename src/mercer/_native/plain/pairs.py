@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 
+from mercer._native import operations as op
+
 SQRT3, SQRT5 = 3.0**0.5, 5.0**0.5
 PAIRS = 2**16  # near pairs that are done again at once: a block of their differences is no larger than a tile
 
@@ -58,11 +60,6 @@ def squared(A, B, largest):
     return np.minimum(S, A.dtype.type(largest), out=S)
 
 
-def radial(code, A, Bt, first, largest, out, shape=1.0):
-    """out[i, j] = φ(s), s = min(‖aᵢ − b₍first₊ⱼ₎‖², largest) by differences: exactly 0 for equal rows. Bt is Bᵀ."""
-    out[:] = _phi(code, squared(A, Bt[:, first : first + out.shape[1]].T, largest), shape)
-
-
 def radial_from_product(code, G, aa, bb, A, B, near, largest, shape=1.0):
     """G[i, j] = φ(s), s = aaᵢ + bbⱼ − 2Gᵢⱼ; pairs nearer than near·(aa + bb) are done again by differences."""
     G[:] = _phi(code, _from_product(G, aa, bb, A, B, near, largest)[0], shape)
@@ -79,18 +76,6 @@ def _from_product(G, aa, bb, A, B, near, largest):
     return s, (i, j)
 
 
-def radial_contract(code, A, Bt, first, W, largest, sums, shape=1.0):
-    """sums[k] += Σᵢⱼ Wᵢⱼ φ′(s) (aᵢₖ − b₍first₊ⱼ₎ₖ)², by differences; returns (Σ W φ, Σ W ∂φ/∂α)."""
-    B = Bt[:, first : first + W.shape[1]].T
-    s = squared(A, B, largest)
-    V = W * _slope(code, s, shape)
-    for k in range(A.shape[1]):
-        with np.errstate(over="ignore"):
-            squares = np.minimum(np.square(np.subtract.outer(A[:, k], B[:, k])), A.dtype.type(largest))
-        sums[k] += np.vdot(V, squares)
-    return _totals(code, s, W, shape)
-
-
 def radial_contract_product(code, G, aa, bb, A, B, near, largest, W, rows, columns, sums, shape=1.0):
     """G ← W ∘ φ′(s) with s from the product; returns (Σ W φ, Σ W ∂φ/∂α). Near pairs go to sums and are 0 in G."""
     s, (i, j) = _from_product(G, aa, bb, A, B, near, largest)
@@ -105,40 +90,82 @@ def radial_contract_product(code, G, aa, bb, A, B, near, largest, W, rows, colum
     return totals
 
 
-def _factors(code, A, Bt, first, n, strength):
-    """Yield for each column (f = 1 + aφ(u), aφ/f, −a u φ′(u)/f), u = |a − b|."""
+def tree(operations, A, Bt, first, largest, out):
+    """out[i, j] = k(aᵢ, b₍first₊ⱼ₎), k a tree of kernels; squared distances are at most ``largest``."""
+    out[:] = _steps(operations, A, Bt[:, first : first + out.shape[1]].T, largest)[-1]
+
+
+def _steps(operations, A, B, largest):
+    """The values of each operation."""
+    values = []
+    for o in operations:
+        (a, b), real = _columns(o, A, B), A.dtype.type
+        match o["what"]:
+            case op.SUM:
+                values.append(values[o["left"]] + values[-1])
+            case op.PRODUCT:
+                values.append(values[o["left"]] * values[-1])
+            case op.CONSTANT:
+                values.append(np.full((len(A), len(B)), o["scale"], dtype=A.dtype))
+            case op.LINEAR:
+                values.append(real(o["scale"]) * (a @ b.T))
+            case op.ANOVA:
+                factors = (1 + real(o["shape"]) * _phi(o["code"], s, 1.0) for s in _squares(a, b, largest))
+                values.append(functools.reduce(np.multiply, factors, np.full((len(A), len(B)), o["scale"], A.dtype)))
+            case _:
+                values.append(real(o["scale"]) * _phi(o["code"], squared(a, b, largest), float(o["shape"])))
+    return values
+
+
+def _columns(o, A, B):
+    """What an operation reads of the points."""
+    columns = slice(o["first"], o["first"] + o["columns"])
+    return A[:, columns], B[:, columns]
+
+
+def _squares(A, B, largest):
+    """Yield (aₖ − bₖ)² of each column, at most ``largest``."""
     for k in range(A.shape[1]):
-        u = np.abs(np.subtract.outer(A[:, k], Bt[k, first : first + n]))
-        if code == 0:
-            value = strength * np.exp(-0.5 * u * u)
-            slope = u * u * value
-        elif code == 1:
-            value = strength * np.exp(-u)
-            slope = u * value
+        with np.errstate(over="ignore"):
+            yield np.minimum(np.square(np.subtract.outer(A[:, k], B[:, k])), A.dtype.type(largest))
+
+
+def tree_contract(operations, A, Bt, first, W, largest, found):
+    """Add what the weights W of the values of a tree of kernels give, leaf by leaf: see `PairLoops`."""
+    B, table = Bt[:, first : first + W.shape[1]].T, [*operations]
+    totals, sums = found[: 2 * len(table)].reshape(-1, 2), found[2 * len(table) :]
+    values, weights = _steps(operations, A, B, largest), {len(table) - 1: W}
+    for place in range(len(table) - 1, -1, -1):
+        o, w = table[place], weights[place]
+        left, right = o["left"], place - 1
+        if o["what"] == op.SUM:
+            weights[left] = weights[right] = w
+        elif o["what"] == op.PRODUCT:
+            weights[left], weights[right] = w * values[right], w * values[left]
         else:
-            u *= SQRT3
-            e = strength * np.exp(-u)
-            value, slope = (1 + u) * e, u * u * e
-        f = 1 + value
-        yield f, value / f, slope / f
+            totals[place, 0] += np.vdot(w, values[place])
+            _pull(o, *_columns(o, A, B), w, values[place], largest, totals[place], sums[o["first"] :])
 
 
-def anova(code, A, Bt, first, strength, whole, out):
-    """out[i, j] = whole · ∏ₖ (1 + aφ(|aᵢₖ − b₍first₊ⱼ₎ₖ|)), a the strength."""
-    out[:] = whole
-    for f, _, _ in _factors(code, A, Bt, first, out.shape[1], strength):
-        out *= f
-
-
-def anova_contract(code, A, Bt, first, W, strength, sums):
-    """(Σ V, Σ V Σₖ aφₖ/fₖ) with V = W ∘ ∏ₖ fₖ, fₖ = 1 + aφₖ; sums[k] += Σ V (−a u φ′)/fₖ."""
-    V, values, slopes = W.copy(), np.zeros(W.shape), []
-    for f, value, slope in _factors(code, A, Bt, first, W.shape[1], strength):
-        V *= f
-        values += value
-        slopes.append(slope)
-    sums += [np.vdot(V, slope) for slope in slopes]
-    return float(V.sum()), float(np.vdot(V, values))
+def _pull(o, a, b, w, v, largest, totals, sums):
+    """What the weights w of the values v of one leaf give."""
+    code, scale, shape = o["code"], o["scale"], float(o["shape"])
+    if o["what"] == op.ANOVA:
+        for k, s in enumerate(_squares(a, b, largest)):
+            part = w * v * shape / (1 + shape * _phi(code, s, 1.0))
+            totals[1] += np.vdot(part, _phi(code, s, 1.0))
+            sums[k] += np.vdot(part, -2 * s * _slope(code, s, 1.0))
+    if o["what"] not in (op.RADIAL, op.COLUMN):
+        return
+    s = squared(a, b, largest)
+    if code == 4:
+        u = s / s.dtype.type(2.0 * shape)
+        totals[1] += np.vdot(w, v * (u / (1 + u) - np.log1p(u)))
+    slope = w * (s.dtype.type(-2.0 * scale) * _slope(code, s, shape))
+    if o["lengths"] == 1:
+        sums[0] += np.vdot(slope, s)
+    elif o["lengths"] == 2:
+        sums[: a.shape[1]] += [np.vdot(slope, square) for square in _squares(a, b, largest)]
 
 
 def laplacian(A, Bt, out):

@@ -7,7 +7,7 @@ from mercer._threads import few_threads
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.base import refuse_nat
-from mercer.selection.base import Criterion, rows_of, weights_of
+from mercer.selection.base import Criterion, as_targets, weights_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel
 from mercer.selection.kernels_search.found import KernelSearch
@@ -81,7 +81,7 @@ def search_kernels(
     >>> "a season" in found.words_, round(found.periods_[0])
     (True, 12)
     """
-    X, y, weight = _checked(X, rows_of(y), weight)
+    X, y, weight = _check_data(X, as_targets(y), weight)
     _check_options(X, y, names, keep, nested, time_budget)
     rows = Rows(X, y, weight, constant)
     if not np.ptp(rows.row_y, axis=0).max(initial=0.0) > 1e-13 * np.abs(rows.row_y).max(initial=0.0):  # but rounding
@@ -95,7 +95,7 @@ def search_kernels(
     return found.measure_optimism(rows, nested, search_again)
 
 
-def _checked(X, y, weight):
+def _check_data(X, y, weight):
     """X, y and the weights of the rows as arrays or collections, finite."""
     begun = stand_in(X)
     refuse_nat(X, "X")

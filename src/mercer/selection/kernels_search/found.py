@@ -3,12 +3,12 @@
 import numpy as np
 
 from mercer.inference.regression import RegressionPosterior
+from mercer.selection.base import LOG_2PI
 from mercer.selection.result import SearchResult
 from mercer.solvers import Cholesky
 
 ENDED, SO_FAR, CHOSEN = "the search was ended by its ", "; so far: ", "; chosen among "
 ON = " kernels on "
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class KernelSearch:

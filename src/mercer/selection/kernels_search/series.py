@@ -51,11 +51,11 @@ def seasons(t, y):
     for p in (_round_to_steps(p, gap, np.ptp(t)) for p in _candidate_periods(t, y, gap)):
         # What is left of a trend of thirteen periods; other cycles have to explain a twentieth of it.
         rest = y - _moving_mean(y, min(int(13 * p / gap), len(y) // 2) | 1)
-        left, turns = _unexplained(t, rest, p, gap), np.ptp(t) / p
+        left, turns = _residual_share(t, rest, p, gap), np.ptp(t) / p
         if left > 1.0 - max(0.05, 1.0 / turns) or any(_is_harmonic(other, p) for other in found):
             continue
         found.append(p)
-        longer = {k * p: _unexplained(t, rest, k * p, gap) for k in range(2, 9) if TURNS * k <= turns}
+        longer = {k * p: _residual_share(t, rest, k * p, gap) for k in range(2, 9) if TURNS * k <= turns}
         best = min(longer, key=lambda q: longer[q], default=p)
         if longer.get(best, 1.0) < 0.9 * left:
             found.append(best)
@@ -108,7 +108,7 @@ def _round_to_steps(p, gap, span):
     return whole if abs(whole - p) < 0.5 * FINER * p * p / span else p
 
 
-def _unexplained(t, rest, p, gap):
+def _residual_share(t, rest, p, gap):
     """Mean square of what is left of ``rest`` after the means at the same phase of every other cycle, over its own."""
     steps = int(np.clip(round(p / gap), 2, max(len(t) // 8, 2)))
     turns = (t - t[0]) / p

@@ -10,9 +10,17 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels.base import Kernel
-from mercer.selection.base import Criterion, rows_of, weights_of
+from mercer.selection.base import Criterion, as_targets, weights_of
 from mercer.selection.options import SearchOptions
-from mercer.selection.result import SearchResult, at_bounds, best_of, describe, flat_directions, is_cut, report_missed
+from mercer.selection.result import (
+    SearchResult,
+    at_bounds,
+    best_of,
+    describe,
+    flat_directions,
+    is_cut,
+    name_kernels_cut,
+)
 from mercer.selection.search.lam import choose_lam
 from mercer.selection.search.levels import descend_by_levels
 from mercer.selection.search.objective import CriterionObjective, Record, Stop
@@ -107,7 +115,7 @@ def search(
     >>> 0.3 < found.kernel.length_scale < 2.0, found.status
     (True, 'ok')
     """
-    y, columns = rows_of(y), None if trend is None else rows_of(trend)
+    y, columns = as_targets(y), None if trend is None else as_targets(trend)
     first = kernel[0] if isinstance(kernel, list | tuple) and len(kernel) else kernel
     X = first.validate(X) if isinstance(first, Kernel) else X
     if len(X) != len(y):
@@ -171,7 +179,7 @@ def _search_list(space, rows, criterion, record, *arguments):
             break
     best = best_of(found, histories)
     best.candidates, best.seconds, best.evaluations = found, record.seconds, len(record.history)
-    return report_missed(best, status, kernels[len(found) :])
+    return name_kernels_cut(best, status, kernels[len(found) :])
 
 
 def _check_search(space, criterion, solver):

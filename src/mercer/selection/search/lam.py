@@ -5,7 +5,7 @@ from scipy.optimize import minimize_scalar
 
 from mercer._clock import refuse_late
 from mercer.selection.base import Criterion
-from mercer.selection.path import POINTS, Path, default_grid
+from mercer.selection.path import Path, default_grid
 from mercer.selection.result import SearchResult
 from mercer.selection.search.record import Stop
 from mercer.solvers import Sizes, Spectral, choose_solver
@@ -32,7 +32,7 @@ def path_of(objective, bounds=None):
     """The path of the rows of an objective."""
     rows = objective.rows
     spectrum = Spectral().resolvent(rows.gram(objective.kernel), objective.span)
-    points = 40 if objective.criterion.costly else POINTS  # the minimum is refined anyway
+    points = 40 if objective.criterion.costly else 200  # the minimum is refined anyway
     lams = default_grid(spectrum.eigenvalues, points) if bounds is None else np.geomspace(*bounds, points)
     criteria = [objective.criterion] if isinstance(objective.criterion, Criterion) else []
     return Path(spectrum, rows, lams, criteria, kernel=objective.kernel)

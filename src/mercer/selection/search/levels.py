@@ -28,7 +28,7 @@ def descend_by_levels(objective, box, guesses, rng, reached, order=None, noisy=(
     reached.append(level)
     count, noisy = max(1, int(options.starts)), noisy if options.starts > 1 else ()
     points = screen(level, box, [level.start(*guess) for guess in guesses], count - bool(noisy))
-    points += drop_repeated([clip_to(level.start(*guess), box) for guess in noisy])
+    points += drop_duplicates([clip_to(level.start(*guess), box) for guess in noisy])
     if not objective.smooth:
         return _descend_without_slopes(objective, box, points, order, sizes[1:], reached)
     ends = [descend(level, begin_at(level, z, box), box, options.sample_gain) for z in points]
@@ -63,7 +63,7 @@ def take_first(objective, order, size):
 
 def screen(level, box, points, count):
     """The ``count`` best of the points by value; where none can be evaluated, the first safer one that can."""
-    points, values = drop_repeated([clip_to(z, box) for z in points]), []
+    points, values = drop_duplicates([clip_to(z, box) for z in points]), []
     for z in points:
         failed = level.record.failed
         value = level.value(z)
@@ -78,7 +78,7 @@ def screen(level, box, points, count):
     return [z]
 
 
-def drop_repeated(points):
+def drop_duplicates(points):
     """The points without those that are there already."""
     return [z for i, z in enumerate(points) if not any(np.abs(z - other).max() < 1e-8 for other in points[:i])]
 

@@ -15,8 +15,6 @@ from mercer.solvers.projected import Span, as_resolvent, independent
 
 __all__ = ["CriterionObjective", "Objective", "Record", "Stop"]
 
-LOG_ZERO = -700.0  # log of a criterion that is exactly 0
-
 
 class Objective(ABC):
     """z = (log θ, log λ) ↦ (C, ∂C/∂z), with the best point, the worst value and the largest slopes seen.
@@ -217,7 +215,7 @@ class CriterionObjective(Objective):
         """
         size = self._size()
         if self.criterion.positive:
-            value, gradient = (np.log(value), gradient / value) if value != 0 else (LOG_ZERO, np.zeros_like(gradient))
+            value, gradient = (np.log(value), gradient / value) if value != 0 else (-700.0, np.zeros_like(gradient))
             return value + 2.0 * prior[0] / size, gradient + 2.0 * prior[1] / size
         if self.criterion.summed:
             value, gradient = value / size, gradient / size
