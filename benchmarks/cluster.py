@@ -25,8 +25,8 @@ from mercer.primal.design import Design, choose_landmarks
 from mercer.primal.growth import CERTIFYING, LandmarkSearch
 from mercer.primal.squared import Remainder, Sums
 from mercer.sources import as_source
-from mercer.sources.cluster import SHARES
-from mercer.sources.engines import added, packed, unpacked
+from mercer.sources.cluster import ClusterOptions
+from mercer.sources.engines import Threads, add_arrays, pack, unpack
 
 D = 10
 PAPER = 2000  # landmarks of the 10⁸ rows on paper
@@ -67,8 +67,9 @@ def leaves(m):
     source, start = as_source(X, y), time.perf_counter()
     fit = LandmarkSearch(source, Landmarks(m), [m]).stage(Gaussian(3.0), m, 1.0, None)[1]
     alone = time.perf_counter() - start - fit.seconds["sums"]
-    squares = seconds(lambda: Sums.of(source, fit.design, fit.chosen.L, single=True, workers=1)) / LEAVES
-    rest = seconds(lambda: Remainder.of(source, fit, X[:CERTIFYING], workers=1)) / LEAVES
+    source.engine = Threads(1)
+    squares = seconds(lambda: Sums.of(source, fit.design, fit.chosen.L, single=True)) / LEAVES
+    rest = seconds(lambda: Remainder.of(source, fit, X[:CERTIFYING])) / LEAVES
     line = f"{m} landmarks, a leaf of 2048 rows on one thread: sums {squares:.3f} s, residuals {rest:.3f} s; "
     print(line + f"landmarks and solution {alone:.1f} s", flush=True)
     return squares, rest, alone
@@ -81,7 +82,7 @@ def paper(m, leaf, back, add, task):
     read = 4 * ROWS * 8 * (D + 1) / STORE
     print(f"on paper: {ROWS:.0e} rows, {m} landmarks; workers, leaves, rows read, sums, scheduler, caller, together")
     for workers in (4, 32, 256):
-        trees = min(256, SHARES * workers)
+        trees = min(256, ClusterOptions.shares * workers)
         parts = count * (squares + 2 * rest) / workers, read, trees * (back + add), 4 * 2 * trees * task, alone
         print(workers, *(f"{part:.0f}" for part in (*parts, sum(parts))), "s", flush=True)
 
@@ -136,7 +137,7 @@ def on_paper():
 
 
 def triangle(m):
-    return packed([np.tril(np.random.default_rng(0).standard_normal((m, m)))])
+    return pack([np.tril(np.random.default_rng(0).standard_normal((m, m)))])
 
 
 def overhead(client, m):
@@ -147,7 +148,7 @@ def overhead(client, m):
     wait(sums)
     back = seconds(lambda: [one.result() for one in sums]) / len(sums)
     here, total = triangle(m), np.zeros((m, m))
-    add = seconds(lambda: added((total,), unpacked(here)))
+    add = seconds(lambda: add_arrays((total,), unpack(here)))
     print(f"a task {1e3 * task:.2f} ms; a sum of {4e-6 * m * m:.0f} MB to the caller {back:.3f} s, "
           f"unpacked and added {add:.3f} s", flush=True)  # fmt: skip
     return back, add, task

@@ -36,10 +36,10 @@ def fitted(tmp_path_factory):
 
 @pytest.fixture
 def run(capsys):
-    """Function that runs a command and returns (exit code, stdout, stderr)."""
+    """Function that runs a command, by some options, and returns (exit code, stdout, stderr)."""
 
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
+    def call(*arguments, options=()):
+        code = main([str(argument) for argument in arguments], options)
         out = capsys.readouterr()
         return code, out.out, out.err
 

@@ -106,7 +106,7 @@ def test_progress_after_two_seconds_on_a_terminal_only(monkeypatch, capsys):
         session.stages(2)
         session.listener()
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(_session, "AFTER", 0.0)
+        session.after = 0.0
         for step in ((), (), (1, 2), ()):
             session.listener(*step)
     err = capsys.readouterr().err

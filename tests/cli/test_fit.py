@@ -9,6 +9,8 @@ import pytest
 
 from mercer import files
 from mercer.cli import _fit_text
+from mercer.cli._budget import JobOptions
+from mercer.report import ReportLimits
 
 QUICK = ("--folds", "2", "--kernel", "Gaussian(1.0)", "--fix-kernel")
 
@@ -141,13 +143,11 @@ def test_many_rows_are_cut_to_the_time_and_it_is_said(run, tmp_path):
     assert "n = 29000" in run("fit", path, "-t", "y", "--dry-run", "--max-rows", "29000")[1]
 
 
-def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.cli._outputs.MOST_SCORED", 60)
-    for module in ("_case", "_rows"):
-        monkeypatch.setattr(f"mercer.report.{module}.LEFT_OUT", 50)
+def test_many_rows_are_judged_and_shown_by_some_of_them(run, tmp_path):
+    few = [JobOptions(rows_judged=60), ReportLimits(rows_left_out=50)]
     path = tmp_path / "many.csv"
     pl.DataFrame({"x": range(80), "y": [(i % 9) ** 2 for i in range(80)]}).write_csv(path)
-    code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html")
+    code, out, _ = run("fit", path, "-t", "y", *QUICK, "--report", tmp_path / "r.html", options=few)
     assert code == 0
     assert "judged on 60 of 80 rows, drawn at random" in out
     assert "60 rows are looked at here, the model was fitted on 80" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 
 from mercer import load
 from mercer.approximate import LandmarkOptions
-from mercer.cli import large, predict
+from mercer.cli._budget import JobOptions, SearchLimits
 from mercer.selection import judging
 
 
@@ -24,12 +25,19 @@ def rows():
     return pl.DataFrame({"x": gone, "site": site, "y": y, "label": label})
 
 
+JOB = JobOptions(rows_in_batches=500, rows_predicted_in_batches=500)
+
+
+@pytest.fixture
+def run(run):
+    """A command for which 500 rows are many."""
+    limits = SearchLimits(rows_in_batches=200)
+    return lambda *arguments, job=JOB: run(*arguments, options=[job, limits])
+
+
 @pytest.fixture
 def folder(tmp_path, rows, monkeypatch, set_defaults):
-    monkeypatch.setattr(large, "LEAST", 500)
-    monkeypatch.setattr(predict, "LEAST", 500)
     monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
-    monkeypatch.setattr(large, "SEARCHED", 200)
     simple = judging.simple_models
     few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
     monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})
@@ -94,11 +102,11 @@ def test_a_dry_run_says_what_it_would_do(folder, run):
     assert "judged    about 150 rows, which are held out of the fit" in text
 
 
-def test_the_page_has_the_errors_of_the_terminal(folder, run, monkeypatch):
-    monkeypatch.setattr(large, "SHOWN", 60)  # of 150 that judge
+def test_the_page_has_the_errors_of_the_terminal(folder, run):
+    job = replace(JOB, rows_held_shown=60)  # of 150 that judge
     page = folder / "r.html"
     code, text, err = run(
-        "fit", folder / "all.csv", "-t", "y", "--ignore", "label", *KERNEL, "--json", "--report", page
+        "fit", folder / "all.csv", "-t", "y", "--ignore", "label", *KERNEL, "--json", "--report", page, job=job
     )
     assert code == 0, err
     found = json.loads(re.search(r'id="findings">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
@@ -116,11 +124,11 @@ def test_two_numbers_are_two_classes_unless_it_is_said(folder, run, rows):
 
 @pytest.mark.slow
 def test_a_process_of_many_rows_goes_by_neighbours(folder, run, monkeypatch):
-    monkeypatch.setattr(large, "MANY", 500)
+    job = replace(JOB, rows_at_once=500)
     monkeypatch.setattr("mercer.approximate.base.preferred", lambda *a, **k: "It would take too long.")
     asked = ("fit", folder / "all.csv", "-t", "y", "--ignore", "label", "--model", "gp", *KERNEL)
-    assert "It would take too long. Of " in run(*asked, "--dry-run")[1]
-    code, text, err = run(*asked, "--json")
+    assert "It would take too long. Of " in run(*asked, "--dry-run", job=job)[1]
+    code, text, err = run(*asked, "--json", job=job)
     assert code == 0, err
     assert json.loads(text)["score"]["score"] > 0.7 and "rows left out" in err
 

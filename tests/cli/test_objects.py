@@ -191,9 +191,11 @@ def test_some_folds(run, data, tmp_path, monkeypatch):
 def test_how_the_time_is_dealt_out(data):
     from types import SimpleNamespace
 
-    from mercer.cli._options import Budget
+    from mercer._policies import OptionSet
+    from mercer.cli._budget import Budget
 
-    settings = SimpleNamespace(time_budget="100s", report=None, output="m.mercer", memory=None, max_rows=None)
+    settings = SimpleNamespace(time_budget="100s", report=None, output="m.mercer", memory=None, max_rows=None,
+                               options=OptionSet())  # fmt: skip
     budget = Budget(settings, SimpleNamespace(seconds=40.0))
     assert (budget.search, budget.folds, budget.left) == (50.0, 45.0, 60.0)
     most, plan, searched, notes = budget.rows("ridge", 3000, 5, 5)

@@ -227,12 +227,12 @@ NUMBERS = MODELS[:-1]
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_a_report_about_a_model_of_scikit_learns_kind(model, rng):
-    from mercer.report import collect, render
+    from mercer.report import ReportLimits, collect, render
 
     X, y = data(rng)
     y = y > 0 if model is MODELS[-1] else y
     fitted = model.fit(X, y)
-    found = collect(fitted, X, y, time_budget=1e-9)
+    found = collect(fitted, X, y, options=[ReportLimits(time_budget=1e-9)])
     assert found["kernel"] == repr(fitted.our_kernel_)
     assert "<html" in render(found)
     again = fitted.frozen(np.arange(20)).fit(X[:20], y[:20])

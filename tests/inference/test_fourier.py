@@ -164,7 +164,7 @@ def test_the_page_says_what_is_known_of_waves_and_neighbours(rng, tmp_path):
     for how, name in ((Fourier(), "Fourier features"), (Neighbours(8), "Neighbours")):
         model = GaussianProcessRegressor(Gaussian(0.5), 0.01, criterion=None, approximation=how).fit(X, y)
         found = collect(model, X, y)
-        assert found["local"]["numbers"]["coverage"] == model.fit_report_["approximation"]["coverage"]
+        assert found.local.numbers["coverage"] == model.fit_report_["approximation"]["coverage"]
         write(found, tmp_path / f"{name}.html")
         text = (tmp_path / f"{name}.html").read_text("utf-8")
         assert f"<h3>{name}</h3>" in text and "within their 90" in text

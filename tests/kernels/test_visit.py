@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import asdict
 from importlib import resources
 
 import numpy as np
@@ -164,10 +165,10 @@ def test_a_new_kernel_is_on_the_sliders_of_the_page(rng):
     y = np.sin(3 * X[:, 0]) + X[:, 2] + 0.05 * rng.standard_normal(60)
     model = KernelRidge(parse_kernel(NEW, OWN), 0.01, criterion=None).fit(X, y)
     found = collect(model, X, y, feature_names=["age", "dose", "day"])
-    w = found["whatif"]
-    assert w["own"] and w["error"]["largest"] < 1e-9
-    now = by_node(f"{json.dumps([w['start'], X[7].tolist()])}.map(modelOf({json.dumps(w['model'])}))")
-    np.testing.assert_allclose(now, model.predict([w["start"], X[7]]), rtol=1e-9)
+    w = found.whatif
+    assert w.own and w.error.largest < 1e-9
+    now = by_node(f"{json.dumps([w.start, X[7].tolist()])}.map(modelOf({json.dumps(asdict(w.model))}))")
+    np.testing.assert_allclose(now, model.predict([w.start, X[7]]), rtol=1e-9)
     assert "Interaction of a function of age and dose" in render(found)
 
 

@@ -1,6 +1,5 @@
 """Findings of small models, made once, that the tests of the page look at and change copies of."""
 
-import copy
 import warnings
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian
-from mercer.report import collect
+from mercer.report import PageContext, collect
 from mercer.selection import LOO
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>window.hacked=1</script>", 'a\u2028b<!-- & "q"']
@@ -31,8 +30,8 @@ def process():
 def regression(process):
     """Findings of the process, with hostile names."""
     model, X, y = process
-    return collect(model, X, y, feature_names=HOSTILE, target="yield <b>kg</b>", command="mercer fit '<x>.csv'",
-                   notes=["2 rows without a <target> were dropped."])  # fmt: skip
+    context = PageContext(command="mercer fit '<x>.csv'", notes=["2 rows without a <target> were dropped."])
+    return collect(model, X, y, feature_names=HOSTILE, target="yield <b>kg</b>", context=context)
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +55,11 @@ def ridge():
 
 @pytest.fixture
 def sections(regression):
-    """A copy of the sections that a test may change."""
-    return copy.deepcopy(dict(regression))
+    """Findings of the process, which a test changes by `changed`."""
+    return regression
 
 
 @pytest.fixture
 def label_sections(classification):
-    """A copy of the sections of the classifier."""
-    return copy.deepcopy(dict(classification))
+    """Findings of the classifier."""
+    return classification

@@ -7,9 +7,14 @@ import pytest
 
 from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.kernels import Categorical, Gaussian
-from mercer.report import collect, render
-from mercer.report._case import left_out, make_case
+from mercer.report import PageContext, ReportLimits, collect, render
+from mercer.report._case import make_case
+from mercer.report._left_out import left_out
+from mercer.report.parts import Missing
+from mercer.report.parts_about import SupportCount
 from mercer.selection.judging import quietly
+
+NO_TIME = [ReportLimits(time_budget=0.0)]
 
 
 def page_of(found):
@@ -17,7 +22,7 @@ def page_of(found):
 
 
 def codes(found):
-    return {one["code"] for one in found["checks"]}
+    return {one.code for one in found.checks}
 
 
 @pytest.fixture
@@ -43,14 +48,14 @@ def test_a_lam_for_each_row_is_kept(table, rng, kind, weighted):
     assert ("M107" in codes(found)) == weighted
     again = model.frozen().fit(X, y, w)
     np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
-    assert found["selection"]["path"]["dof"] == pytest.approx(model.influence().dof, rel=1e-9)
+    assert found.selection.path.dof == pytest.approx(model.influence().dof, rel=1e-9)
     assert "each row has its own" in page_of(found)
     case, square = make_case(model, X, y), []
     for i in range(30):
         rows = np.delete(np.arange(30), i)
         square.append((y[i] - case.fit(rows).predict(X[i : i + 1])[0]) ** 2)
     expected = np.sqrt(np.average(square, weights=w))
-    assert found["scores"]["models"][0]["rmse"] == pytest.approx(expected, rel=1e-6)
+    assert found.scores.models[0].rmse == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_common_factor_that_was_learnt_is_kept(table):
@@ -70,10 +75,10 @@ def test_an_svr_is_judged_by_refits():
     X[:, 1] = X[:, 1].round()
     y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(40)
     make = lambda: SVR(Gaussian([1.0, 4.0]), C=2.0)  # noqa: E731
-    found = collect(make().fit(X, y), X, y, time_budget=0.0)
+    found = collect(make().fit(X, y), X, y, options=NO_TIME)
     keep = ~np.eye(40, dtype=bool)
     e = [y[i] - make().fit(X[k], y[k]).predict(X[i : i + 1])[0] for i, k in enumerate(keep)]
-    assert found["scores"]["models"][0]["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(e))), rel=1e-4)
+    assert found.scores.models[0].rmse == pytest.approx(np.sqrt(np.mean(np.square(e))), rel=1e-4)
     with pytest.raises(ValueError, match="fitted on 40 rows"):
         collect(make().fit(X, y), X[:30], y[:30])
 
@@ -81,22 +86,22 @@ def test_an_svr_is_judged_by_refits():
 def test_larger_svrs_are_judged_by_folds(rng):
     X = rng.uniform(size=(70, 1))
     y = np.sin(6 * X[:, 0])
-    assert collect(SVR(Gaussian(0.3)).fit(X, y), X, y, time_budget=0.0)["scores"]["how"].startswith("5 folds")
+    assert collect(SVR(Gaussian(0.3)).fit(X, y), X, y, options=NO_TIME).scores.how.startswith("5 folds")
 
 
 def test_an_svr_without_support_vectors(table):
     X, y = table
-    found = collect(SVR(Gaussian(1.0), epsilon=100.0).fit(X, y), X, y, time_budget=0.0)
-    assert found["numerics"]["support"] == {"vectors": 0, "bounded": 0}
+    found = collect(SVR(Gaussian(1.0), epsilon=100.0).fit(X, y), X, y, options=NO_TIME)
+    assert found.numerics.support == SupportCount(vectors=0, bounded=0)
 
 
 def test_another_trend_has_no_path(table):
     X, y = table
     found = collect(GaussianProcessRegressor(Gaussian(0.4), 0.01, criterion=None, trend="linear").fit(X, y), X, y)
-    assert "constant trend" in found["selection"]["path"]["missing"]
-    assert "constant trend" in found["selection"]["surface"]["missing"]
+    assert "constant trend" in found.selection.path.missing
+    assert "constant trend" in found.selection.surface.missing
     assert not codes(found) & {"M403", "M404", "M405", "M406"}
-    assert "degrees of freedom" not in [label for label, _, _ in found["verdict"]["numbers"]]
+    assert "degrees of freedom" not in [label for label, _, _ in found.verdict.numbers]
     assert "constant trend" in page_of(found)
 
 
@@ -104,8 +109,8 @@ def test_the_surface_goes_beyond_the_bounds(table):
     X, y = table
     bound = GaussianProcessRegressor(Gaussian(0.5, length_scale_bounds=(0.4, 0.6)), 0.1, criterion=None)
     free = GaussianProcessRegressor(Gaussian(0.5), 0.1, criterion=None)
-    one, other = (collect(model.fit(X, y), X, y)["selection"]["surface"] for model in (bound, free))
-    assert one["loss"] == other["loss"]
+    one, other = (collect(model.fit(X, y), X, y).selection.surface for model in (bound, free))
+    assert one.loss == other.loss
 
 
 def test_draws_of_hyper_parameters(rng):
@@ -114,9 +119,9 @@ def test_draws_of_hyper_parameters(rng):
     model = GaussianProcessRegressor(Gaussian(0.3), 0.01, n_hyper_samples=16, starts=1)
     quietly(model.fit, X, y)  # so few draws do not mix
     found = collect(model, X, y)
-    assert len(found["learning"]["sizes"]) > 2
+    assert len(found.learning.sizes) > 2
     assert "draws are not part of it" in page_of(found)
-    assert "n_hyper_samples" not in found["reproduce"]["fitted"]
+    assert "n_hyper_samples" not in found.reproduce.fitted
 
 
 def test_a_learning_curve_says_why_there_is_none(table, monkeypatch):
@@ -127,8 +132,8 @@ def test_a_learning_curve_says_why_there_is_none(table, monkeypatch):
         raise ValueError("the kernel is upside down.")
 
     monkeypatch.setattr("mercer.report._case.Case.fit", fail)
-    monkeypatch.setattr("mercer.report._collect.uncertainty_section", lambda *args: {"missing": ""})
-    assert "(the kernel is upside down)" in collect(model, X, y)["learning"]["missing"]
+    monkeypatch.setattr("mercer.report._collect.uncertainty_section", lambda *args: Missing(missing=""))
+    assert "(the kernel is upside down)" in collect(model, X, y).learning.missing
 
 
 # ------------------------------------------------------------------------------------- rows alone in a class
@@ -142,13 +147,13 @@ def test_a_class_with_one_row_is_not_judged(rng, loss, counts):
     left = left_out(make_case(model, X, label))
     assert [value is None for value in left.predicted] == [False] * 19 + [True]
     assert "1 row alone in its class is not judged" in left.how
-    found = collect(model, X, label, time_budget=0.0)
-    assert np.sum(found["fit"]["confusion"]) == 19
+    found = collect(model, X, label, options=NO_TIME)
+    assert np.sum(found.fit.confusion) == 19
     if loss == "logistic":
         own = left.proba[np.arange(19), np.searchsorted(model.classes_, label[:19])]
-        assert found["uncertainty"]["log_loss"] == pytest.approx(-np.mean(np.log(own)), rel=1e-9)
-        assert found["uncertainty"]["log_loss"] < 2
-    assert all(one["class"] != f"c{len(counts) - 1}" for one in found["rows"]["surprising"])
+        assert found.uncertainty.log_loss == pytest.approx(-np.mean(np.log(own)), rel=1e-9)
+        assert found.uncertainty.log_loss < 2
+    assert all(one.class_ != f"c{len(counts) - 1}" for one in found.rows.surprising)
     assert "not judged" in page_of(found)
 
 
@@ -165,35 +170,35 @@ def test_ties_do_not_give_the_target_away(rng):
     X[-2:, 0] = 1.0, 2.0
     X[:, 1] = rng.uniform(size=60)
     y = np.sort(rng.standard_normal(60))
-    found = collect(KernelRidge(Gaussian(1.0), lam=0.1).fit(X, y), X, y, time_budget=0.0)
-    assert found["data"]["leak"]["correlation"] < 0.9
+    found = collect(KernelRidge(Gaussian(1.0), lam=0.1).fit(X, y), X, y, options=NO_TIME)
+    assert found.data.leak.correlation < 0.9
     assert "M104" not in codes(found)
-    flat = collect(KernelRidge(Gaussian(0.001), lam=1e6).fit(X[:, :1], y), X[:, :1], y, time_budget=0.0)
-    assert flat["fit"]["tests"]["trend"]["share"] < 0.5  # the order of the rows is no column
+    flat = collect(KernelRidge(Gaussian(0.001), lam=1e6).fit(X[:, :1], y), X[:, :1], y, options=NO_TIME)
+    assert flat.fit.tests.trend.share < 0.5  # the order of the rows is no column
 
 
 @pytest.mark.parametrize("name", ["rain\u00a0fall", "rain  fall", "rain" * 30])
 def test_units_of_names_that_are_cut(table, name):
     X, y = table
     model = KernelRidge(Gaussian(0.4), lam=0.1).fit(X, y)
-    known = {"units": {name: (50.0, 10.0)}, "time_budget": 0.0}
+    known = {"context": PageContext(units={name: (50.0, 10.0)}), "options": NO_TIME}
     found = collect(model, X, y, feature_names=["other", name], **known)
-    assert found["data"]["features"][1]["low"] == pytest.approx(50 + 10 * X[:, 1].min())
-    assert found["data"]["features"][0]["low"] == pytest.approx(X[:, 0].min())
+    assert found.data.features[1].low == pytest.approx(50 + 10 * X[:, 1].min())
+    assert found.data.features[0].low == pytest.approx(X[:, 0].min())
     frame = {"other": X[:, 0], name: X[:, 1]}
     kernel = Gaussian(0.4).on("other") * Gaussian(0.4).on(name)
     found = collect(KernelRidge(kernel, lam=0.1).fit(frame, y), frame, y, **known)
-    assert found["data"]["features"][1]["low"] == pytest.approx(50 + 10 * X[:, 1].min())
+    assert found.data.features[1].low == pytest.approx(50 + 10 * X[:, 1].min())
 
 
 def test_the_outlier_comes_first_where_most_residuals_are_equal():
     X, y = np.linspace(0, 1, 30)[:, None], np.zeros(30)
     y[17] = 100.0
-    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y, time_budget=0.0)
-    residuals = found["rows"]["residuals"]
-    assert residuals["rows"][0]["row"] == "17"
-    assert residuals["rows"][0]["z"] == pytest.approx(np.sqrt(30))
-    assert residuals["outliers"] == 1
+    found = collect(KernelRidge(Gaussian(1e-4), 1.0, trend=None).fit(X, y), X, y, options=NO_TIME)
+    residuals = found.rows.residuals
+    assert residuals.rows[0].row == "17"
+    assert residuals.rows[0].z == pytest.approx(np.sqrt(30))
+    assert residuals.outliers == 1
 
 
 def test_rare_levels_are_counted(rng):
@@ -201,11 +206,11 @@ def test_rare_levels_are_counted(rng):
     X = {"site": site, "age": rng.uniform(20, 60, 60)}
     y = X["age"] / 10 + rng.standard_normal(60)
     kernel = Gaussian(10.0).on("age") * Categorical().on("site")
-    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, time_budget=0.0)
-    along = next(one for one in found["fit"]["by_column"] if one["name"] == "site")
-    assert len(along["levels"]) == len(along["middle"]) == 12
-    assert along["levels"][-1] == "s19"
-    assert along["more"] == 8
+    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, options=NO_TIME)
+    along = next(one for one in found.fit.by_column if one.name == "site")
+    assert len(along.levels) == len(along.middle) == 12
+    assert along.levels[-1] == "s19"
+    assert along.more == 8
     assert "8 rarer levels are not drawn" in page_of(found)
 
 
@@ -214,10 +219,11 @@ def test_long_names_still_fit_the_page(rng):
     X, y = rng.uniform(size=(n, d)), rng.standard_normal(n)
     names = ["<" * 90 + str(k) for k in range(d)]
     model = KernelRidge(Gaussian(5.0), lam=1.0).fit(X, y)
-    found = collect(model, X, y, feature_names=names, row_labels=["<" * 60] * n, notes=["<" * 4000] * 50,
-                    target="<" * 90, time_budget=0.0)  # fmt: skip
+    context = PageContext(row_labels=["<" * 60] * n, notes=["<" * 4000] * 50)
+    found = collect(model, X, y, feature_names=names, target="<" * 90, context=context,
+                    options=NO_TIME)  # fmt: skip
     assert len(page_of(found).encode()) < 1 << 20
-    assert len(json.dumps(found["data"]["notes"])) < 70_000
+    assert len(json.dumps(found.data.notes)) < 70_000
 
 
 # ----------------------------------------------------------------------------------------------- words
@@ -225,7 +231,7 @@ def test_a_constant_target_is_a_problem(table):
     X, _ = table
     found = collect(KernelRidge(Gaussian(0.4), lam=0.1).fit(X, np.full(30, 3.0)), X, np.full(30, 3.0))
     assert "M108" in codes(found)
-    assert found["verdict"]["level"] == "problem"
+    assert found.verdict.level == "problem"
 
 
 def test_nothing_is_said_of_a_choice_that_was_not_made(table, ridge):

@@ -7,17 +7,25 @@ import pytest
 from mercer import GaussianProcessClassifier, KernelRidge
 from mercer._warn import Caution
 from mercer.kernels import Gaussian
-from mercer.report import collect
+from mercer.report import PageContext, ReportLimits, collect
 from mercer.tabular import TableModel
 
 
-def first_sentence(X, y, names, model=None, **options):
+def first_sentence(X, y, names, model=None, notes=()):
     model = KernelRidge(Gaussian(2.0), 0.1) if model is None else model
     scale = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / scale
     units = {name: (float(m), float(s)) for name, m, s in zip(names, X.mean(axis=0), scale, strict=True)}
-    found = collect(model.fit(Z, y), Z, y, feature_names=names, target="price", time_budget=0.0, units=units, **options)
-    return found["verdict"]["sentences"][0], {one["code"] for one in found["checks"]}, found
+    found = collect(
+        model.fit(Z, y),
+        Z,
+        y,
+        feature_names=names,
+        target="price",
+        context=PageContext(units=units, notes=notes),
+        options=[ReportLimits(time_budget=0.0)],
+    )
+    return found.verdict.sentences[0], {one.code for one in found.checks}, found
 
 
 def rows(rng, n=60):
@@ -81,9 +89,15 @@ def test_a_copy_with_missing_cells_in_a_table(rng):
     copied = [None if i % 7 == 0 else 2 * float(v) for i, v in enumerate(y)]
     frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "gross": copied, "y": y})
     model = TableModel(KernelRidge(lam=0.1), target="y").fit(frame)
-    found = collect(model.estimator_, model.inputs(frame), y, feature_names=model.feature_names_, time_budget=0.0,
-                    units=model.recipe_.units)  # fmt: skip
-    assert found["verdict"]["sentences"][0].startswith("gross ")
+    found = collect(
+        model.estimator_,
+        model.inputs(frame),
+        y,
+        feature_names=model.feature_names_,
+        context=PageContext(units=model.recipe_.units),
+        options=[ReportLimits(time_budget=0.0)],
+    )
+    assert found.verdict.sentences[0].startswith("gross ")
 
 
 def test_a_class_by_another_name(rng):
@@ -100,7 +114,7 @@ def test_a_number_that_stands_for_a_missing_value(rng):
     X, y = rows(rng, 80)
     X[:9, 1] = -999
     said, codes, found = first_sentence(X, y, ["a", "b"])
-    assert said.startswith("b is −999 in 9 rows") and "M110" in codes and found["verdict"]["level"] != "good"
+    assert said.startswith("b is −999 in 9 rows") and "M110" in codes and found.verdict.level != "good"
     for value, count in ((-999, 1), (-3.5, 9), (99.0, 60)):  # one row, no nines, nearly all rows
         X, y = rows(rng, 80)
         X[:count, 1] = value
@@ -120,4 +134,4 @@ def test_a_note_of_caution_comes_first_and_other_notes_do_not(rng):
     X, y = rows(rng)
     notes = ["column 'a': dates are days.", Caution("column 'b': 9 cells of -999 read as missing.")]
     said, _, found = first_sentence(X, y, ["a", "b"], notes=notes)
-    assert said == notes[1] and found["data"]["notes"] == notes
+    assert said == notes[1] and found.data.notes == notes

@@ -43,18 +43,21 @@ def data():
 def test_the_whole_report(data):
     X, y = data
     found = collect(Smoother(Gaussian(0.4)).fit(X, y), X, y)
-    assert found["scores"]["models"][0]["score"] > 0.5
-    assert found["scores"]["how"].startswith("leave-one-out")
-    assert "missing" not in found["fit"] and "missing" not in found["effects"] and "missing" not in found["learning"]
-    assert found["uncertainty"]["kind"] == "intervals"
+    assert found.scores.models[0].score > 0.5
+    assert found.scores.how.startswith("leave-one-out")
+    assert found.effects and found.learning
+    assert found.uncertainty.kind == "intervals"
     assert len(render(found)) < 1 << 20
 
 
 def test_a_subclass_has_the_page_of_its_parent(data):
     X, y = data
     one, other = (collect(cls(Gaussian(0.7), 0.1).fit(X, y), X, y) for cls in (Shy, mercer.KernelRidge))
-    assert one["scores"] == other["scores"] and one["selection"]["path"].keys() == other["selection"]["path"].keys()
-    assert one["uncertainty"] == other["uncertainty"]
+    assert (
+        one.scores == other.scores
+        and one.selection.path.curves.values.keys() == other.selection.path.curves.values.keys()
+    )
+    assert one.uncertainty == other.uncertainty
 
 
 def test_a_model_file(data, tmp_path):

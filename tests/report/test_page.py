@@ -10,9 +10,10 @@ import pytest
 
 from mercer import KernelRidge
 from mercer.kernels import Constant, Gaussian
-from mercer.report import Findings, charts, collect, page, render, svg, write
+from mercer.report import Findings, ReportLimits, charts, collect, page, render, svg, write
 from mercer.report._html import number
 from mercer.report.charts import find_ticks
+from mercer.report.findings import plain
 from mercer.report.page import ORDER
 from page_elements import Tree
 
@@ -89,7 +90,7 @@ def test_hostile_names_are_text(tree, text, regression):
     for one in tree.all("script"):
         if one["attrs"].get("type") == "application/json":
             assert not re.search("[<>&\u2028\u2029]", one["text"])
-            assert json.loads(one["text"])["title"] == regression["title"]
+            assert json.loads(one["text"])["title"] == regression.title
 
 
 def test_hostile_classes_are_text(classification):
@@ -118,9 +119,9 @@ def test_a_kernel_of_many_parts_fits_the_page(rng, parts):
     kernel = Gaussian(0.5).on("a column with a long name, 0")
     for k in range(parts):
         kernel = (kernel + Gaussian(1.0 + k).on(f"a column with a long name, {k % 5}")) * Constant(1.0)
-    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, time_budget=0.0)
+    found = collect(KernelRidge(kernel, lam=0.1).fit(X, y), X, y, options=[ReportLimits(time_budget=0.0)])
     page = render(found)
-    assert len(json.dumps(found["selection"]["chosen"])) < 30_000
+    assert len(json.dumps(plain(found.selection.chosen))) < 30_000
     assert len(page.encode()) < 300_000
     assert f"{2 * parts + 1 - 40} more hyper-parameters are not listed" in page
 
@@ -142,7 +143,7 @@ def test_a_page_that_would_be_too_large_leaves_out_the_numbers_and_says_so(regre
 
 # ---------------------------------------------------------------------------------------------- charts
 def some(marks, x=None, y=None):
-    return charts.chart(
+    return charts.Chart(
         "k", "t", "r", x or charts.axis("a", [[1.0, 2.0]]), y or charts.axis("b", [[3.0, 6.0]]), marks, ""
     )
 
@@ -162,7 +163,7 @@ def test_numbers_are_listed_once():
 
 def test_categories_and_fields_have_numbers_too():
     levels = charts.level_axis("site", ["Bern", "Oslo"])
-    marks = [charts.sticks([0, 1], [1, 2], [3, 4], "half"), charts.points([0, 1], [2, 3])]
+    marks = [charts.band([0, 1], [1, 2], [3, 4], "half", kind="sticks"), charts.points([0, 1], [2, 3])]
     head, rows, _ = charts.numbers_of(some(marks, levels))
     assert head == ["site", "half, low", "high", "b"]
     assert rows == [["Bern", 1.0, 3.0, 2.0], ["Oslo", 2.0, 4.0, 3.0]]
@@ -211,7 +212,7 @@ def test_marks_say_what_they_show():
     ],
 )
 def test_ticks_are_round_and_have_room(low, high, scale, texts, unit):
-    found, n = find_ticks({"domain": [low, high], "scale": scale, "ticks": None, "levels": None}, 290.0)
+    found, n = find_ticks(charts.Axis("", [low, high], scale), 290.0)
     assert ([text for _, text in found], n) == (texts, unit)
     reach = 1e-6 * (high - low)
     assert all(low - reach <= v <= high + reach for v, _ in found)

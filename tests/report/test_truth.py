@@ -18,7 +18,7 @@ from mercer import (
     TransformedTarget,
 )
 from mercer.kernels import Anova, Gaussian, Linear
-from mercer.report import collect, render
+from mercer.report import PageContext, ReportLimits, collect, render
 from mercer.report._html import number, percent
 from mercer.selection import LOO, nested_cv
 from mercer.selection.judging import quietly
@@ -86,37 +86,37 @@ def explained(text, value, known):
 
 def derived(found):
     """What the page computes of the findings: shares in per cent, half widths, differences behind the first."""
-    values = np.array(list(leaves(found)))
-    scores = found["scores"]["models"]
-    more = [1.0 - one["score"] for one in scores if one["score"] is not None]
-    more += [found["uncertainty"].get("width") / 2] if found["uncertainty"].get("width") else []
-    first = (found["selection"]["candidates"] or [{"value": 0.0}])[0]["value"]
-    more += [one["value"] - first for one in found["selection"]["candidates"]]
-    fit = found["fit"]
-    if "measured" in fit:
-        r = np.array(fit["measured"]) - np.array(fit["predicted"])
-        more += [np.median(np.abs(r)), np.abs(fit["quantiles"]["residual"]).max(), *r]
-    learning = found["learning"]
-    if "error" in learning:
-        more += [learning["error"][-1] / learning["floor"]["value"]] if learning["floor"] else []
-        more += [1 - b / a for a in learning["error"] for b in learning["error"]]
-        e, n = np.log(learning["sizes"]), np.log(learning["sizes"][-1] / 2)
-        more.append(1 - learning["error"][-1] / np.interp(n, e, learning["error"]))
-        more += [a + k * b for a, b in zip(learning["error"], learning["spread"], strict=True) for k in (-2, 2)]
-    surface = (found["effects"].get("pairs") or {}).get("surface")
-    if surface:
-        more += np.linspace(surface["low"], surface["high"], 7).tolist()
-    path = found["selection"]["path"] or {}
-    if "picard" in path:
-        more.append(sum(v > path["lam"] for v in path["picard"]["eigenvalue"]))
-    u = found["uncertainty"]
-    if "coverage" in u:
-        sd = [np.sqrt(a * (1 - a) / u["rows"]) for a in u["levels"]]
-        more += [a + k * b for a, b in zip(u["levels"], sd, strict=True) for k in (-2, 2)]
-    if "deviation" in u:
-        more += [a + k * b for a, b in zip(u["stated"], u["deviation"], strict=True) for k in (-2, 2)]
-    if "histogram" in u:
-        more += [sum(u["histogram"]) / len(u["histogram"]), *np.linspace(0, 1, 11)]
+    values = np.array(list(leaves(found.to_dict())))
+    scores = found.scores.models
+    more = [1.0 - one.score for one in scores if one.score is not None]
+    first = next((one.value for one in found.selection.candidates), 0.0)
+    more += [one.value - first for one in found.selection.candidates]
+    fit = found.fit
+    if found.regression:
+        r = np.array(fit.measured) - np.array(fit.predicted)
+        more += [np.median(np.abs(r)), np.abs(fit.quantiles.residual).max(), *r]
+    learning = found.learning
+    if learning:
+        more += [learning.error[-1] / learning.floor.value] if learning.floor else []
+        more += [1 - b / a for a in learning.error for b in learning.error]
+        e, n = np.log(learning.sizes), np.log(learning.sizes[-1] / 2)
+        more.append(1 - learning.error[-1] / np.interp(n, e, learning.error))
+        more += [a + k * b for a, b in zip(learning.error, learning.spread, strict=True) for k in (-2, 2)]
+    if found.effects and found.effects.pairs:
+        surface = found.effects.pairs.surface
+        more += np.linspace(surface.low, surface.high, 7).tolist()
+    path = found.selection.path
+    if path:
+        more.append(sum(v > path.lam for v in path.picard.eigenvalue))
+    u = found.uncertainty
+    if u and u.kind != "probabilities":
+        more += [u.width / 2] if u.width else []
+        sd = [np.sqrt(a * (1 - a) / u.rows) for a in u.levels]
+        more += [a + k * b for a, b in zip(u.levels, sd, strict=True) for k in (-2, 2)]
+    if u.kind == "probabilities":
+        more += [a + k * b for a, b in zip(u.stated, u.deviation, strict=True) for k in (-2, 2)]
+    if u.kind == "gaussian":
+        more += [sum(u.histogram) / len(u.histogram), *np.linspace(0, 1, 11)]
     values = np.concatenate([values, more, sorted(FIXED)])
     return np.concatenate([values, 100 * values])
 
@@ -178,29 +178,29 @@ def test_every_number_on_the_page_is_a_finding(seen):
 def test_the_findings_are_those_of_the_model(seen):
     """R², RMSE, residuals, coverage, importance and sliders, each by another way."""
     found, model, X, y = seen
-    if found["task"] == "classification":
-        confusion = np.array(found["fit"]["confusion"])
-        assert found["scores"]["models"][0]["score"] == pytest.approx(np.trace(confusion) / len(y))
+    if found.task == "classification":
+        confusion = np.array(found.fit.confusion)
+        assert found.scores.models[0].score == pytest.approx(np.trace(confusion) / len(y))
         return
-    predicted = np.array(found["fit"]["predicted"])
+    predicted = np.array(found.fit.predicted)
     e = y - predicted
-    this = found["scores"]["models"][0]
-    assert this["rmse"] == pytest.approx(np.sqrt(np.mean(e**2)), rel=1e-4)
-    for one in found["rows"]["residuals"]["rows"]:
-        i = int(one["row"])
-        assert one["measured"] == pytest.approx(y[i]) and one["residual"] == pytest.approx(y[i] - one["predicted"])
-        assert one["predicted"] == pytest.approx(predicted[i], rel=1e-4)  # the residual of the chart, and no other
-    if found["uncertainty"]["kind"] == "intervals" and model.interval_method == "conformal":
+    this = found.scores.models[0]
+    assert this.rmse == pytest.approx(np.sqrt(np.mean(e**2)), rel=1e-4)
+    for one in found.rows.residuals.rows:
+        i = int(one.row)
+        assert one.measured == pytest.approx(y[i]) and one.residual == pytest.approx(y[i] - one.predicted)
+        assert one.predicted == pytest.approx(predicted[i], rel=1e-4)  # the residual of the chart, and no other
+    if found.uncertainty.kind == "intervals" and model.interval_method == "conformal":
         q = np.sort(np.abs(e))[int(np.ceil(0.9 * (len(e) + 1))) - 1]
-        assert found["uncertainty"]["width"] == pytest.approx(2 * q, rel=1e-4)
-        assert found["whatif"]["width"]["value"] == pytest.approx(q, rel=1e-4)  # one interval on the page
+        assert found.uncertainty.width == pytest.approx(2 * q, rel=1e-4)
+        assert found.whatif.width.value == pytest.approx(q, rel=1e-4)  # one interval on the page
     if model.interval_method in ("mixture", "mapped"):  # the intervals of predict_interval, and no others
         left = model.left_out()
-        assert found["uncertainty"]["width"] == pytest.approx(np.median(np.diff(left.ends, axis=1)))
-        assert found["uncertainty"]["coverage"][4] == pytest.approx(
+        assert found.uncertainty.width == pytest.approx(np.median(np.diff(left.ends, axis=1)))
+        assert found.uncertainty.coverage[4] == pytest.approx(
             np.mean((left.ends[:, 0] <= y) & (y <= left.ends[:, 1])), abs=0 if model.probabilistic else 1.5 / len(y)
         )
-    rise = {one["name"]: one["rise"] for one in found["effects"]["columns"]}
+    rise = {one.name: one.rise for one in found.effects.columns}
     rng, moved = np.random.default_rng(0), []
     for _ in range(5):
         order = rng.permutation(len(X))
@@ -208,10 +208,10 @@ def test_the_findings_are_those_of_the_model(seen):
         Z[:, 0] = X[order, 0]
         moved.append(np.sqrt(np.mean((model.predict(Z) - model.predict(X)) ** 2)))
     assert rise["x1"] == pytest.approx(np.mean(moved) / model.predict(X).std(), rel=1e-6)
-    w = found["whatif"]
-    assert w["typical"] == pytest.approx(model.predict(np.median(X, axis=0)[None])[0])
-    assert w["error"]["share"] < (1e-4 if w["own"] else 0.3)
-    assert w["own"] or model.interval_method == "mapped" or model.fit_report_.get("approximation")
+    w = found.whatif
+    assert w.typical == pytest.approx(model.predict(np.median(X, axis=0)[None])[0])
+    assert w.error.share < (1e-4 if w.own else 0.3)
+    assert w.own or model.interval_method == "mapped" or model.fit_report_.get("approximation")
 
 
 @pytest.mark.parametrize("inner", [GaussianProcessRegressor(Gaussian(0.5), 0.2, criterion=None),
@@ -222,16 +222,20 @@ def test_the_band_of_a_logarithm_is_that_of_predict_interval_and_above_0(inner):
     y = np.exp(2 * X[:, 0] + 0.5 * rng.standard_normal(60))
     model = TransformedTarget(inner, "log").fit(X, y)
     found = collect(model, X, y)
-    one = found["effects"]["one_input"]
-    ends = model.predict_interval(np.array(one["x"])[:, None])
-    np.testing.assert_allclose(np.transpose([one["low"], one["high"]]), ends, rtol=1e-4)
-    assert min(one["low"]) > 0 and found["whatif"]["width"]["bounds"][0] > 0
-    assert min(found["effects"]["curves"][0]["low"]) > 0
-    unseen = collect(model, X[::2], y[::2], fitted_rows=60, seen=False, time_budget=0.0)["uncertainty"]
+    one = found.effects.one_input
+    ends = model.predict_interval(np.array(one.x)[:, None])
+    np.testing.assert_allclose(np.transpose([one.low, one.high]), ends, rtol=1e-4)
+    assert min(one.low) > 0 and found.whatif.width.bounds[0] > 0
+    assert min(found.effects.curves[0].low) > 0
+    unseen = collect(
+        model, X[::2], y[::2], context=PageContext(fitted_rows=60, seen=False), options=[ReportLimits(time_budget=0.0)]
+    ).uncertainty
     inside = model.predict_interval(X[::2], 0.5)
-    assert unseen["coverage"][0] == pytest.approx(np.mean((inside[:, 0] <= y[::2]) & (y[::2] <= inside[:, 1])))
-    some = collect(model, X[::2], y[::2], fitted_rows=60, time_budget=0.0)["uncertainty"]
-    assert "held out of a fit" in some["how"] and some["rows"] == 6
+    assert unseen.coverage[0] == pytest.approx(np.mean((inside[:, 0] <= y[::2]) & (y[::2] <= inside[:, 1])))
+    some = collect(
+        model, X[::2], y[::2], context=PageContext(fitted_rows=60), options=[ReportLimits(time_budget=0.0)]
+    ).uncertainty
+    assert "held out of a fit" in some.how and some.rows == 6
 
 
 @pytest.mark.parametrize(
@@ -245,7 +249,7 @@ def test_what_an_approximated_process_has_no_surface_for(heading):
     how = {"Landmarks": Landmarks(20), "Neighbours": Neighbours(10), "Fourier features": Fourier()}[heading]
     model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None, approximation=how)
     found = collect(quietly(model.fit, X, y), X, y)
-    assert f"see {heading} below" in found["selection"]["surface"]["missing"]
+    assert f"see {heading} below" in found.selection.surface.missing
     page = Tree(render(found))
     assert heading in [one["text"] for one in page.all("h3")]
     assert "two classes" not in page.all("body")[0]["text"]
@@ -263,10 +267,10 @@ def test_the_page_says_what_it_holds_and_what_it_is_of():
     assert "Gaussian process regression of the transformed target (log) on 40 rows" in page
     assert "of up to 1000 rows, and their inputs, which the curve is drawn through" in page
     mixture = StackedKernels([1.0 * Gaussian(0.5)], lam=[0.1])
-    assert "Mixture of Gaussian processes on" in text(mixture, time_budget=0.0)
-    page = text(SVR(Gaussian(0.5)), time_budget=0.0)
+    assert "Mixture of Gaussian processes on" in text(mixture, options=[ReportLimits(time_budget=0.0)])
+    page = text(SVR(Gaussian(0.5)), options=[ReportLimits(time_budget=0.0)])
     assert "set for the noise that was found, σ = " in page and "given, not chosen" not in page
-    assert "given, not chosen" in text(SVR(Gaussian(0.5), C=1.0, epsilon=0.1), time_budget=0.0)
+    assert "given, not chosen" in text(SVR(Gaussian(0.5), C=1.0, epsilon=0.1), options=[ReportLimits(time_budget=0.0)])
 
 
 # ----------------------------------------------------------------------------------------- a part of the rows
@@ -278,17 +282,17 @@ def sampled():
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(120)
     first = KernelRidge(Gaussian(0.5), criterion=LOO(), optimize="lam").fit(X[:60], y[:60])
     model, some = first.frozen().fit(X, y), np.sort(rng.choice(120, 50, replace=False))
-    return collect(model, X[some], y[some], fitted_rows=120, selection=first.selection_)
+    return collect(model, X[some], y[some], context=PageContext(fitted_rows=120, selection=first.selection_))
 
 
 def test_a_page_about_some_of_the_rows_says_what_is_so(sampled):
     page = Tree(render(sampled)).all("body")[0]["text"]
     assert "on 120 rows" in page and "50 rows are looked at here, the model was fitted on 120" in page
     assert "chosen by LOO()" in page and "given, not chosen" not in page
-    codes = {one["code"] for one in sampled["checks"]}
+    codes = {one.code for one in sampled.checks}
     assert not codes & {"M107", "M406", "M207"}  # no weights were given; λ was chosen; the curve ends below 120
-    assert "50 of the 120 rows of the fit alone" in sampled["scores"]["how"]
-    assert sampled["uncertainty"]["kind"] == "intervals"
+    assert "50 of the 120 rows of the fit alone" in sampled.scores.how
+    assert sampled.uncertainty.kind == "intervals"
 
 
 def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
@@ -296,16 +300,28 @@ def test_rows_that_the_fit_has_not_seen_judge_it_as_it_is():
     X = rng.uniform(-1, 1, size=(160, 2))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(160)
     model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None).fit(X[:100], y[:100])
-    found = collect(model, X[100:], y[100:], fitted_rows=100, seen=False, time_budget=0.0)
+    found = collect(
+        model,
+        X[100:],
+        y[100:],
+        context=PageContext(fitted_rows=100, seen=False),
+        options=[ReportLimits(time_budget=0.0)],
+    )
     expected, std = model.predict(X[100:], return_std=True, noisy=True)
-    np.testing.assert_allclose(found["fit"]["predicted"], expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.fit.predicted, expected, rtol=1e-4, atol=1e-6)
     inside = np.abs(y[100:] - expected) <= 1.6448536 * std
-    assert found["uncertainty"]["coverage"][4] == pytest.approx(inside.mean())
+    assert found.uncertainty.coverage[4] == pytest.approx(inside.mean())
     assert "60 rows that the fit has not seen" in render(found)
     label = np.where(y > 0, "up", "down")
     machine = KernelMachine(Gaussian(0.5), loss="logistic", lam=0.1).fit(X[:100], label[:100])
-    found = collect(machine, X[100:], label[100:], fitted_rows=100, seen=False, time_budget=0.0)
-    assert found["scores"]["models"][0]["score"] == pytest.approx(machine.score(X[100:], label[100:]))
+    found = collect(
+        machine,
+        X[100:],
+        label[100:],
+        context=PageContext(fitted_rows=100, seen=False),
+        options=[ReportLimits(time_budget=0.0)],
+    )
+    assert found.scores.models[0].score == pytest.approx(machine.score(X[100:], label[100:]))
 
 
 def test_a_series_is_judged_by_forecasts_alone():
@@ -317,13 +333,13 @@ def test_a_series_is_judged_by_forecasts_alone():
     scores = nested_cv(model, X, y, outer=TimeSeriesSplit(4), baselines=True)
     found = collect(model.fit(X, y), X, y, scores=scores)
     z = (y - scores.predictions)[16:] / scores.deviations[16:]
-    assert found["uncertainty"]["rows"] == 64
-    assert found["uncertainty"]["coverage"][4] == pytest.approx(np.mean(np.abs(z) <= 1.6448536))
-    assert "forecasts from the rows before" in found["uncertainty"]["how"]
-    assert "forecasts" in found["learning"]["missing"]
-    assert not {one["code"] for one in found["checks"]} & {"M203", "M205", "M207"}
-    one = found["effects"]["one_input"]
-    assert max(one["x"]) == pytest.approx(6.9) and max(one["at"]) == 6.0
+    assert found.uncertainty.rows == 64
+    assert found.uncertainty.coverage[4] == pytest.approx(np.mean(np.abs(z) <= 1.6448536))
+    assert "forecasts from the rows before" in found.uncertainty.how
+    assert "forecasts" in found.learning.missing
+    assert not {one.code for one in found.checks} & {"M203", "M205", "M207"}
+    one = found.effects.one_input
+    assert max(one.x) == pytest.approx(6.9) and max(one.at) == 6.0
     assert "beyond 6 it is a forecast" in render(found)
 
 
@@ -332,11 +348,13 @@ def test_intervals_are_judged_at_any_number_of_rows():
     X = rng.uniform(-1, 1, size=(500, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(500)
     model = GaussianProcessRegressor(1.0 * Gaussian(0.5), 0.01, criterion=None).fit(X, y)
-    found = collect(model, X[:90], y[:90], fitted_rows=500, time_budget=0.0)["uncertainty"]
-    assert found["kind"] == "gaussian" and found["rows"] == 18
+    found = collect(
+        model, X[:90], y[:90], context=PageContext(fitted_rows=500), options=[ReportLimits(time_budget=0.0)]
+    ).uncertainty
+    assert found.kind == "gaussian" and found.rows == 18
     ridge = KernelRidge(Gaussian(0.5), 0.1).fit(X[:90], y[:90])
-    found = collect(ridge, X[:90], y[:90], time_budget=0.0)["uncertainty"]
-    assert found["rows"] == 90 and found["coverage"][4] == pytest.approx(0.9, abs=0.06)
+    found = collect(ridge, X[:90], y[:90], options=[ReportLimits(time_budget=0.0)]).uncertainty
+    assert found.rows == 90 and found.coverage[4] == pytest.approx(0.9, abs=0.06)
 
 
 def test_percent_and_number_are_what_the_reader_sees():

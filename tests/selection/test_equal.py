@@ -7,7 +7,7 @@ import pytest
 
 from mercer import GaussianProcessRegressor, KernelRidge
 from mercer.kernels import Gaussian
-from mercer.report import collect
+from mercer.report import ReportLimits, collect
 from mercer.selection import nested_cv
 from mercer.selection.equal import copied_rows, equal_rows, random_folds
 from mercer.tabular import TableModel, score
@@ -73,10 +73,10 @@ def test_a_table_with_an_identifier_of_its_own_for_each_copy(rng):
 def test_the_page_leaves_copies_out_together_and_says_so(rng):
     X, y = noise_twice(rng)
     model = GaussianProcessRegressor(Gaussian(0.3), 0.01, criterion=None).fit(X, y)
-    found = collect(model, X, y, time_budget=0.0)
-    assert found["scores"]["models"][0]["score"] < 0.1 and "equal rows in one fold" in found["scores"]["how"]
-    assert found["uncertainty"]["kind"] == "gaussian" and found["rows"]["residuals"]["outliers"] < 5
-    told = {one["code"]: one["text"] for one in found["checks"]}
+    found = collect(model, X, y, options=[ReportLimits(time_budget=0.0)])
+    assert found.scores.models[0].score < 0.1 and "equal rows in one fold" in found.scores.how
+    assert found.uncertainty.kind == "gaussian" and found.rows.residuals.outliers < 5
+    told = {one.code: one.text for one in found.checks}
     assert told["M109"].startswith("40 of 80 rows are copies")
-    once = collect(model.fit(X[:40], y[:40]), X[:40], y[:40], time_budget=0.0)
-    assert "M109" not in {one["code"] for one in once["checks"]} and "equal" not in once["scores"]["how"]
+    once = collect(model.fit(X[:40], y[:40]), X[:40], y[:40], options=[ReportLimits(time_budget=0.0)])
+    assert "M109" not in {one.code for one in once.checks} and "equal" not in once.scores.how

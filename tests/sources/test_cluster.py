@@ -29,7 +29,7 @@ from mercer.solvers.plan_approximate import plan_landmarks
 from mercer.sources import Arrays, Block, EngineLost, OutOfTime, as_source
 from mercer.sources.changed import Recoded, distinct
 from mercer.sources.checkpoint import Checkpoint
-from mercer.sources.engines import Triangle, packed, unpacked
+from mercer.sources.engines import Threads, Triangle, pack, unpack
 from mercer.sources.passes import subtrees
 
 N = 12_000
@@ -107,10 +107,10 @@ def test_subtrees_add_up_to_the_same_tree():
 def test_sums_of_squares_travel_as_triangles(rng):
     square = np.tril(rng.standard_normal((100, 100)))
     others = rng.standard_normal((100, 100)), rng.standard_normal((100, 3)), np.arange(3.0), np.tril(np.ones((5, 5)))
-    sent = packed((square, *others))
+    sent = pack((square, *others))
     assert sent[0].values.nbytes < 0.51 * square.nbytes
     sent = [one if isinstance(one, Triangle) else np.frombuffer(one.tobytes()).reshape(one.shape) for one in sent]
-    for one, other in zip(unpacked(sent), (square, *others), strict=True):
+    for one, other in zip(unpack(sent), (square, *others), strict=True):
         np.testing.assert_array_equal(one, other)
         one += 1.0  # what came is read-only, what is added to is not
 
@@ -137,7 +137,9 @@ def test_workers_of_dask_keep_the_memory_of_a_leaf_for_the_next():
 def test_any_executor_gives_the_same_bits(data):
     X, y, w = data
     source = Arrays(X, y[:, None], w)
-    one = sums(source, workers=1)
+    source.engine = Threads(1)
+    one = sums(source)
+    source.engine = None
     with ThreadPoolExecutor(3) as pool:
         assert same(one, sums(as_source(source, executor=pool)))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

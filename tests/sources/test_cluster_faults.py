@@ -23,7 +23,8 @@ from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Gaussian
 from mercer.sources import Arrays, EngineLost, as_source, map_reduce
 from mercer.sources.checkpoint import Checkpoint
-from mercer.sources.engines import added
+from mercer.sources.cluster import ClusterOptions, Workers
+from mercer.sources.engines import add_arrays
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not have this file
@@ -58,7 +59,7 @@ class SlowSum:
     def __call__(self, a, b):
         open(os.path.join(self.folder, str(os.getpid())), "w").close()
         time.sleep(0.3)
-        return added(a, b)
+        return add_arrays(a, b)
 
 
 @pytest.fixture(scope="module")
@@ -185,23 +186,25 @@ def test_chaos(rows, whole):
     assert same(found, whole)
 
 
-def test_workers_that_are_gone_for_good_are_told(rows, monkeypatch):
-    monkeypatch.setattr("mercer.sources.cluster.DESERTED", 3.0)
+def test_workers_that_are_gone_for_good_are_told(rows):
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as it, Client(it) as client:
         client.submit(abs, 1).result()
         it.scale(0)
-        with pytest.raises(EngineLost, match="no worker for 3 s"):
-            map_reduce(Slowly(0.2), collection(rows), zero)
+        source = collection(rows)
+        source.engine = Workers(client, ClusterOptions(deserted=3.0))
+        with pytest.raises(EngineLost, match="3 s"):
+            map_reduce(Slowly(0.2), source, zero)
 
 
-def test_chaos_whose_workers_do_not_come_back_is_told(rows, monkeypatch):
+def test_chaos_whose_workers_do_not_come_back_is_told(rows):
     """Workers that exit by themselves are not started again."""
-    monkeypatch.setattr("mercer.sources.cluster.DESERTED", 3.0)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as it, Client(it) as client:
         client.register_plugin(KillWorker(delay="2 s", mode="sys.exit"))
-        with pytest.raises(EngineLost, match="no worker for 3 s; .* rows were done"):
-            map_reduce(Slowly(0.2), collection(rows), zero)
+        source = collection(rows)
+        source.engine = Workers(client, ClusterOptions(deserted=3.0))
+        with pytest.raises(EngineLost, match="3 s; .* rows"):
+            map_reduce(Slowly(0.2), source, zero)
 
 
 def test_a_worker_that_comes_later_and_one_that_is_slow(cluster, rows, whole):

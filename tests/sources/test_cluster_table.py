@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -82,7 +83,8 @@ def test_what_cannot_be_is_said_in_words(fit, folder, monkeypatch, capsys):
     assert code == 2 and "rows.parquet is no address such as tcp://host:8786; a table stands before --dask" in err
     code, _, err = fit("*.parquet", *NUMBER, "--dask", "--max-rows", "600")
     assert code == 2 and "--dask is for tables that are read in batches" in err
-    monkeypatch.setattr(clusters, "ANSWER", 0.5)
+    hasty = partial(clusters.cluster, options=clusters.ClusterOptions(answer=0.5))
+    monkeypatch.setattr(clusters, "cluster", hasty)
     code, _, err = fit("*.parquet", *NUMBER, "--dask", "tcp://127.0.0.1:1")
     assert code == 1 and "no scheduler of Dask answers at 'tcp://127.0.0.1:1'" in err
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as it:

@@ -16,6 +16,7 @@ import pytest
 from mercer.exceptions import DataError
 from mercer.sources import Arrays, OutOfTime, as_source, map_reduce
 from mercer.sources.checkpoint import Checkpoint
+from mercer.sources.engines import Threads
 from mercer.sources.passes import tasks
 
 
@@ -97,7 +98,9 @@ def test_objects_are_rows_too():
     assert [leaf.X for leaf in source.leaves(0, 3, 2)] == [["a", "bb"], ["ccc"]]
 
 
-def summed(source, **options):
+def summed(source, workers=None, **options):
+    source.engine = Threads(workers)
+
     def leaf(sums, block):
         sums[0][:] += block.X.T @ np.sin(block.X)
         sums[1][:] += block.y.sum()

@@ -7,7 +7,7 @@ import pytest
 
 from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian
-from mercer.report import collect
+from mercer.report import ReportLimits, collect
 from mercer.uncertainty.objections import objection
 
 
@@ -71,5 +71,5 @@ def test_of_few_rows_or_objects_nothing_is_said_of_columns():
 def test_the_page_looks_at_residuals_beside_their_deviations():
     X, y, s = rows(0, uneven=True)
     for noise, fires in ((0.09, True), (s**2, False)):
-        found = collect(process(noise).fit(X, y), X, y, time_budget=0.0)
-        assert ("M204" in {one["code"] for one in found["checks"]}) == fires
+        found = collect(process(noise).fit(X, y), X, y, options=[ReportLimits(time_budget=0.0)])
+        assert ("M204" in {one.code for one in found.checks}) == fires

@@ -13,13 +13,15 @@ import threading
 __all__ = ["main"]
 
 
-def main(arguments=None):
+def main(arguments=None, options=()):
     """Run a command and return the exit code: 0 done, 1 failed, 2 wrong usage, 3 unusable data, 130 interrupted.
 
     Parameters
     ----------
     arguments : list of str, default=None
         What follows ``mercer``; None is ``sys.argv[1:]``.
+    options : sequence of Options, default=()
+        Options of the fit and of its page, such as `mercer.report.ReportLimits`, where they differ from the defaults.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def main(arguments=None):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the numbers
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = _command(arguments) or DONE
+        code = _command(arguments, options) or DONE
         sys.stdout.flush()
         return code
     except (KeyboardInterrupt, Interrupted) as end:
@@ -145,7 +147,7 @@ def _close_output():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _command(arguments):
+def _command(arguments, options):
     """What the command returns."""
     from mercer.cli import _app
 
@@ -153,7 +155,7 @@ def _command(arguments):
         _app.parser().print_help()
         return USAGE
     try:
-        return _app.run(arguments)
+        return _app.run(arguments, options)
     except SystemExit as end:  # --help and --version, which have said what they had to
         return end.code
 

@@ -5,6 +5,7 @@ import shlex
 import time
 from importlib import import_module
 
+from mercer._policies import OptionSet
 from mercer.cli import Usage, interrupted
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
@@ -173,11 +174,11 @@ def _add(one, option, default):
     one.add_argument(*flags.split(), dest=option, **kinds.get(kind, {"type": kind, "metavar": metavar}), **more)
 
 
-def run(arguments):
-    """Run the command of the arguments; return its exit code."""
+def run(arguments, options=()):
+    """Run the command of the arguments, by `JobOptions` and others; return its exit code."""
     began = time.perf_counter()  # what is loaded next is part of the time of a command
     settings = parser().parse_args(arguments)
-    settings.began = began
+    settings.began, settings.options = began, OptionSet(options)
     settings.command, settings.written = shlex.join(["mercer", *arguments]), ()
     module, _, function = COMMANDS[settings.work][0].partition(":")
     with interrupted(settings):

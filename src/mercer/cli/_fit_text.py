@@ -11,10 +11,10 @@ MOST = 12  # columns that are listed
 SHOWN = 6  # kernels of a leaderboard
 
 
-def announcement(facts):
+def announcement(job):
     """One line on what begins."""
-    folds = f", judged by {facts['folds']} folds" if facts["folds"] else ""
-    return f"{facts['title']} on {count(facts['plan'].n, 'row')} and {_columns(facts['recipe'])}{folds} …"
+    folds = f", judged by {job.folds} folds" if job.folds else ""
+    return f"{job.title} on {count(job.plan.n, 'row')} and {_columns(job.recipe)}{folds} …"
 
 
 def _columns(recipe):
@@ -26,40 +26,40 @@ def _columns(recipe):
     return " and ".join(parts)
 
 
-def dry_run(facts):
-    """The plan, as text."""
-    recipe = facts["recipe"]
+def dry_run(job):
+    """The plan of a fit, as text."""
+    recipe = job.recipe
     lines = [
-        f"{facts['title']}, chosen by {facts['criterion']}",
-        f"rows      {facts['rows']:,}, of which {facts['target_rows']:,} have a target",
+        f"{job.title}, chosen by {job.criterion}",
+        f"rows      {job.rows:,}, of which {job.target_rows:,} have a target",
         f"columns   {len(recipe.used)} used, {len(recipe.ignored_)} left out; {_columns(recipe)}",
-        f"judged    {_judged(facts)}",
+        f"judged    {_judging(job)}",
         "one fit at given hyper-parameters:",
-        *(f"  {line}" for line in str(facts["plan"]).splitlines()),
-        f"searches  {facts['folds'] + 1}, {_searches(facts)}",
-        *(f"- {note}" for note in [*facts["notes"], *recipe.notes_]),
+        *(f"  {line}" for line in str(job.plan).splitlines()),
+        f"searches  {job.folds + 1}, {_searches(job)}",
+        *(f"- {note}" for note in [*job.notes, *recipe.notes_]),
     ]
     return "\n".join(lines)
 
 
-def _judged(facts):
+def _judging(job):
     """What the score will come from."""
-    if facts.get("held"):
-        return f"about {facts['held']:,} rows, which are held out of the fit"
-    return f"nested cross-validation, {facts['folds']} folds" if facts["folds"] else "no"
+    if job.held:
+        return f"about {job.held:,} rows, which are held out of the fit"
+    return f"nested cross-validation, {job.folds} folds" if job.folds else "no"
 
 
-def _searches(facts):
+def _searches(job):
     """What each search is."""
-    if facts["searched"] is None:
-        return f"with some 50 evaluations each, on at most {facts['search_rows']:,} rows"
-    first, others = facts["searched"]
-    folds = f", in the folds {others:.3g} s together" if facts["folds"] else ""
+    if job.searched is None:
+        return f"with some 50 evaluations each, on at most {job.search_rows:,} rows"
+    first, others = job.searched
+    folds = f", in the folds {others:.3g} s together" if job.folds else ""
     return f"over kernel expressions, for at most {first:.3g} s{folds}"
 
 
-def page(result, said=()):
-    """The whole result, as text, without notes that were said when the table was read."""
+def page(result, repairs=()):
+    """The whole result, as text, without notes that were printed when the table was read."""
     parts = [_data(result), _model(result)]
     if result.get("verdict"):
         found = [f"{one['severity']} {one['code']}: {one['text']}\n    → {one['remedy']}" for one in result["checks"]]
@@ -71,7 +71,7 @@ def page(result, said=()):
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
     if result.get("forecast"):
         parts.append(_forecast(result["forecast"]))
-    notes = [note for note in result["notes"] if note not in said]
+    notes = [note for note in result["notes"] if note not in repairs]
     if notes:
         parts.append("Notes\n" + "\n".join(f"  - {note}" for note in notes))
     written = [f"{what} in {path}" for what, path in result["files"].items() if path]
@@ -113,8 +113,8 @@ def _role(column):
         "date": "dates as days",
         "time": "times as hours",
     }
-    said = kinds[column["kind"]] + ("" if column["kind"] == "boolean" else ", standardised")
-    return f"{said}, {column['missing']} missing" if column["missing"] else said
+    words = kinds[column["kind"]] + ("" if column["kind"] == "boolean" else ", standardised")
+    return f"{words}, {column['missing']} missing" if column["missing"] else words
 
 
 def _as_it_is(column):
@@ -142,7 +142,7 @@ def _model(result):
         how = f"{chosen['evaluations']} evaluations" if chosen["evaluations"] else "all λ from one factorisation"
         lines.append(f"  by      {chosen['criterion']}, {how}{status}")
     if model["candidates"]:
-        lines += [f"  {line}" for line in _searched(model["candidates"], model["kernel"])]
+        lines += [f"  {line}" for line in _leaderboard(model["candidates"], model["kernel"])]
     if model["importance"]:
         lines.append("  what matters: how far predictions move when a column is shuffled, in their standard deviations")
         rows = [(name, f"{rise:.3g}") for name, rise in model["importance"][:MOST]]
@@ -150,7 +150,7 @@ def _model(result):
     return "\n".join(lines)
 
 
-def _searched(listed, kernel):
+def _leaderboard(listed, kernel):
     """What a search found: the kernel in words, what is mixed with it, and the leaderboard."""
     mixed: dict[str, list] = {}  # several kernels may say the same of the function
     for one in listed:

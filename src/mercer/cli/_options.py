@@ -11,8 +11,7 @@ from mercer.exceptions import DataError
 from mercer.kernels import parse_kernel
 from mercer.selection import LOO
 from mercer.selection.judging import quietly
-from mercer.solvers import Sizes, choose_solver
-from mercer.tabular import TableModel, objects_of, place_kernel
+from mercer.tabular import objects_of, place_kernel
 from mercer.tabular.cells import suggest
 from mercer.tabular.columns import as_texts, check_mixed, is_text
 from mercer.tabular.objects import check_readable, find_object_columns
@@ -22,7 +21,7 @@ SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h
 BYTES = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20}
 BYTES |= {"gib": 2.0**30, "tib": 2.0**40, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
-MOST = 1e15  # of what is counted: whole numbers up to here are exact as floats
+MOST = 1e15  # whole numbers up to here are exact as floats
 
 
 def seconds(text, option):
@@ -58,144 +57,9 @@ def _read(text, units, option, what):
     return value
 
 
-SEARCH = 0.5  # of the time, at most, for choosing the model
-FOLDS_END = 0.85  # of the time, when folds must have ended if there is a page to be made; without one, all of it
-PAGE, WRITING = 3.0, 1.0  # seconds that a page and files take at least, but half of the time at most; files alone
-FIT = 0.25  # of the time, for one fit at given hyper-parameters
-LONG = 600.0  # seconds: a fit that is predicted to take longer has fewer rows, unless --time-budget says otherwise
-# Of a fit, in fits of a ridge regression; ITERATED of the other models.
-COST = {"ridge": 1.0, "gp": 3.0, "stack": 10.0, "svr": 3.0}
-ITERATED = 20.0
-EVALUATIONS, GRADIENT = 30, 3.0  # of a search, at least; and the cost of each, in fits
-FEWEST = 250  # rows of a search
-FEWEST_FITTED = 3  # rows of a fit
-
-
-# Seconds for a search over kernels, and for repeating it in folds: half a minute of few rows, more beyond. Parts of a
-# series are added one after the other: one that is cut short misses the last, on which what is far ahead depends.
-AUTO_SEARCH, AUTO_FOLDS, FEW_SEARCHED = (9.0, 28.0), (17.0, 60.0), 2000
-SERIES_SEARCH, SERIES_FOLDS = 20.0, 30.0
-
-
-# Seconds of a classifier without --time-budget, for what it takes grows as classes times n³; the same with --quick.
-CLASSES, QUICK_CLASSES = 60.0, 10.0
-LEAST_FOLDS = 2.5  # fits, for two folds and what they are compared with
-EACH = 3.0  # evaluations of a search in the time of a fit of classes, which begins where the last one ended
-
-
-class Budget:
-    """The time of a command; without one, every share is None, but for a search over kernels of ``searching`` rows."""
-
-    searching, series, classes, unasked = 0, False, 0, False
-
-    def __init__(self, settings, session):
-        self.total, self.session = seconds(settings.time_budget, "--time-budget"), session
-        self.page = bool(settings.report or settings.output)
-        self.memory = bytes_of(settings.memory, "--memory")
-        self.most_rows = whole(settings.max_rows, "--max-rows", FEWEST_FITTED)
-
-    @property
-    def left(self):
-        """Seconds that are left; None without a budget."""
-        return None if self.total is None else max(self.total - self.session.seconds, 0.0)
-
-    @property
-    def search(self):
-        """Seconds for choosing the model; for folds see `folds`."""
-        if self.total is None and self.searching:
-            return max(AUTO_SEARCH[self.searching > FEW_SEARCHED], SERIES_SEARCH if self.series else 0.0)
-        return None if self.total is None else SEARCH * self.total
-
-    @property
-    def folds(self):
-        """Seconds for the folds that judge it, from now."""
-        if self.total is None:
-            least = SERIES_FOLDS if self.series else 0.0
-            return max(AUTO_FOLDS[self.searching > FEW_SEARCHED], least) if self.searching else None
-        return max(self.left - self.after, 0.0)
-
-    def of_folds(self, seconds):
-        """Options of `score` after a fit that took so many seconds: as many folds as have the same time, two at least.
-
-        But no longer than a budget that was asked for.
-        """
-        given = self.folds
-        if given is not None and not self.asked:
-            given = max(given, LEAST_FOLDS * seconds)
-        return {"time_budget": given, "needs": None if given is None else seconds}
-
-    @property
-    def asked(self):
-        """Whether there is a budget that somebody asked for."""
-        return self.total is not None and not self.unasked
-
-    @property
-    def after(self):
-        """Seconds that are kept for what follows the folds."""
-        return min(max((1.0 - FOLDS_END) * self.total, PAGE), 0.5 * self.total) if self.page else 0.0
-
-    @property
-    def telling(self):
-        """Seconds for what is told of a fit, before files are written; None without a budget."""
-        least = PAGE if self.unasked else 0.0
-        return None if self.total is None else max(self.left - WRITING, least)
-
-    def judge_classes(self, name, count, quick):
-        """Know that so many classes are learnt; without a budget a Gaussian process of them has a minute at most."""
-        self.classes = count if name == "gpc" else 0
-        if self.classes and self.total is None and not self.searching:
-            self.total, self.unasked = QUICK_CLASSES if quick else CLASSES, True
-
-    # ------------------------------------------------------------------------------------------------ rows
-    def rows(self, name, n, d, folds):
-        """(most rows to fit on or None, plan, rows of the search, notes): what is predicted to fit into the time."""
-
-        def plan(rows):
-            if self.classes:
-                model = estimators.GaussianProcessClassifier(memory=self.memory, time_budget=limit)
-                return model.plan(rows, d, targets=self.classes)
-            return choose_solver("auto", Sizes(rows, d, memory=self.memory, binding=False), inverse=name != "ridge")[1]
-
-        def fits(rows):
-            return (plan(rows).last if self.classes else COST.get(name, ITERATED) * plan(rows).seconds) <= limit
-
-        def searching(rows):
-            if self.classes:
-                exact = estimators.GaussianProcessClassifier(memory=self.memory, approximation=None)
-                return EVALUATIONS / EACH * exact.plan(rows, d, targets=self.classes).last
-            return EVALUATIONS * GRADIENT * plan(rows).seconds
-
-        limit = LONG if self.total is None else FIT * self.total
-        most, notes = n if self.most_rows is None else min(n, self.most_rows), []
-        if self.most_rows is None and not fits(n):
-            most = _largest(fits, n)
-            notes.append(
-                f"all {n:,} rows would take longer than {self.total or LONG:.3g} s: {most:,} of them are used, drawn "
-                f"at random. --max-rows {n} takes all."
-            )
-        searched = min(MOST_SEARCHED if self.searching else TableModel(None).search_rows, most)
-        if self.total is not None and not self.searching:  # a search over kernels begins on few rows by itself
-            share = min(self.search, FOLDS_END * self.total / (folds + 1))
-            while searched > FEWEST and searching(searched) > share:
-                searched = max(3 * searched // 4 if self.classes else searched // 2, FEWEST)
-        return (None if most == n else most), plan(most), searched, notes
-
-
-def _largest(fits, most):
-    """About the largest number of rows that fit."""
-    low, high = 1, most
-    while high - low > max(1, low // 100):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
 AUTO = "auto"  # the kernel that a search over expressions finds
 # Models with the log densities that can compare kernels.
 SEARCHED = {"ridge": ("evidence",), "gp": ("evidence", "loo"), "stack": ("evidence", "loo"), "gpc": ("evidence",)}
-MOST_SEARCHED, MOST_LABELS = 6000, 600  # rows up to which kernels are searched for where nothing is said
-MOST_SERIES = 3000  # the same of a series: its last rows
-LEAST_SECONDS = 10.0  # of a time budget below which they are not
 
 
 def read_kernel(text):
@@ -321,7 +185,7 @@ def check_transform(settings, name):
     return None if given == "none" else given
 
 
-def settled(settings, kernel, name, rows, budget):
+def resolve_kernel(settings, kernel, name, rows, budget):
     """The kernel that was asked for; where none was, "auto" if there is time for a search over so many rows."""
     if kernel == AUTO:
         if settings.fix_kernel or settings.quick:
@@ -332,9 +196,10 @@ def settled(settings, kernel, name, rows, budget):
         return AUTO
     if kernel is not None or settings.quick or settings.fix_kernel or name not in SEARCHED:
         return kernel
-    few = min(rows, budget.most_rows or rows) <= (MOST_LABELS if name in LABELS else MOST_SEARCHED)
+    limits = budget.limits
+    few = min(rows, budget.most_rows or rows) <= (limits.rows_of_labels if name in LABELS else limits.rows)
     able = few and settings.criterion in ("auto", "evidence")
-    return AUTO if able and (budget.total is None or budget.total >= LEAST_SECONDS) else None
+    return AUTO if able and (budget.total is None or budget.total >= limits.least_seconds) else None
 
 
 def default_model(settings, name, series):

@@ -9,18 +9,16 @@ import warnings
 
 from mercer.exceptions import DataWarning
 
-AFTER = 2.0  # seconds before progress is shown
-
 
 class Session:
     """Collects warnings, shows progress; use as ``with Session(settings) as session``."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, progress_after=2.0):
         self.quiet = bool(getattr(settings, "quiet", False))
         wanted = not (self.quiet or getattr(settings, "no_progress", True))
-        self.live = wanted and sys.stderr.isatty()
+        self.live, self.after = wanted and sys.stderr.isatty(), progress_after
         self.count, self.finished, self.ticks = 1, 0, 0  # searches in all, those that have ended, evaluations since
-        self.told: set = set()
+        self.printed: set = set()
         self.warnings, self.started = [], vars(settings).get("began", time.perf_counter())
         self.names = {}  # of hyper-parameters, in the words of the table
         self._caught = warnings.catch_warnings(record=True)
@@ -61,8 +59,8 @@ class Session:
 
     def once(self, text):
         """Print a line, unless it was printed before: what holds of every batch of a table."""
-        if text not in self.told:
-            self.told.add(text)
+        if text not in self.printed:
+            self.printed.add(text)
             self.say(text)
 
     def stages(self, count):
@@ -72,7 +70,7 @@ class Session:
     def listener(self, *step):
         """What a search calls after each evaluation, and `score` after each fold."""
         self.finished, self.ticks = (self.finished + 1, 0) if step else (self.finished, self.ticks + 1)
-        if self.live and self.seconds > AFTER:
+        if self.live and self.seconds > self.after:
             number = min(self.finished + 1, self.count)
             self._line(f"search {number} of {self.count}: {self.ticks} evaluations, {self.seconds:.0f} s so far")
         return False

@@ -4,7 +4,7 @@ import io
 
 from mercer import KernelRidge
 from mercer.cli import Usage
-from mercer.cli._options import AUTO, FEWEST_FITTED, check_kernel, kernel_objects, read_kernel, strings_of, whole
+from mercer.cli._options import AUTO, check_kernel, kernel_objects, read_kernel, strings_of, whole
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input, write_bytes
 from mercer.selection import compare
@@ -22,7 +22,7 @@ def run(settings):
     kernel = read_kernel(settings.kernel)
     if kernel == AUTO:
         raise Usage("--kernel auto: λ is compared at one kernel; `mercer fit` searches for one")
-    most = whole(settings.max_rows, "--max-rows", FEWEST_FITTED) or MOST
+    most = whole(settings.max_rows, "--max-rows", 3) or MOST
     with Session(settings) as session:
         frame = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target)).frame
         check_target(frame, settings.target)

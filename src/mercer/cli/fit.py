@@ -2,16 +2,15 @@
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
 
 from mercer._warn import Caution
 from mercer.cli import Usage, _fit_text, large
+from mercer.cli._budget import SearchLimits
+from mercer.cli._checks import LEAST_SCORED, check_forecast, check_values, count_folds, group_folds, order_in_time
+from mercer.cli._job import FitJob, JudgedRows
 from mercer.cli._options import (
     AUTO,
     LABELS,
-    MOST_SERIES,
-    TITLES,
-    Budget,
     check_kernel,
     check_transform,
     criterion_name,
@@ -20,33 +19,21 @@ from mercer.cli._options import (
     make_estimator,
     model_name,
     read_kernel,
-    settled,
+    resolve_kernel,
     strings_of,
 )
-from mercer.cli._outputs import result_of, some_rows, write_outputs
-from mercer.cli._session import Session, not_of_data, print_json
-from mercer.cli._tables import (
-    as_recipe,
-    check_apart,
-    check_free,
-    check_names,
-    check_target,
-    read_input,
-    say_differences,
-)
-from mercer.cli.evaluate import measures
-from mercer.cli.plan import plan_dict
-from mercer.cli.predict import rounded
+from mercer.cli._session import not_of_data
+from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input
+from mercer.cli.predict import round_columns
 from mercer.exceptions import DataError
 from mercer.tabular import TableModel, rows_ahead, score
-from mercer.tabular.cells import quote, renumber_rows
+from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import as_texts, is_text, usable_rows
 from mercer.tabular.forecast import forward_folds, series_along
 from mercer.tabular.kernels import length_scales
 from mercer.tabular.shapes import hint
 
-LEAST_SCORED = 10  # rows of the cross-validation
-FEW, CLASS = 5, 6  # different whole numbers, and rows of each, that may be classes
+EACH_ROW = ("predictions", "probabilities", "deviations")  # of scores
 
 
 def run(settings):
@@ -64,15 +51,23 @@ def run(settings):
     kernel = read_kernel(settings.kernel)
     pages = large.pages_of(settings, kernel)
     if pages is not None and not (large.searches(settings, kernel) and large.begins_series(settings, pages)):
-        return large.run(settings, kernel, pages)
+        return large.BatchJob(settings, kernel, pages).run()
     if settings.dask is not None:
         raise Usage(
             "--dask is for tables that are read in batches: Parquet or plain CSV of 6,000 rows or more, models and "
             "options as docs/command_line.md lists them under large tables. This one is fitted here: leave --dask away"
         )
-    with Session(settings) as session:
-        budget = Budget(settings, session)
-        reading = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target))
+    return TableJob(settings, kernel).run()
+
+
+class TableJob(FitJob):
+    """A fit to a table that is read at once, judged by folds."""
+
+    def read(self):
+        """Read the table and the test table, with its rows in the order of --time."""
+        settings, session = self.settings, self.session
+        strings = strings_of(self.kernel, settings.target)
+        reading = read_input(settings, session, settings.data, strings=strings)
         settings.fill_down = [*reading.filled]  # as a table to be predicted is
         check_target(reading.frame, settings.target)
         check_names(settings, reading.frame, labels=True)
@@ -80,265 +75,201 @@ def run(settings):
         if shape:
             reading.notes.append(Caution(shape))
             session.say(f"note: {shape}")
-        reading, order = _in_time(settings, reading)
-        test = _read_test(settings, session, reading, strings_of(kernel, settings.target))
-        model, facts = _model(settings, reading.frame, kernel, budget)
-        if facts["newest_first"]:
-            reading, order = reading._replace(frame=reading.frame.reverse()), order[::-1]
-        facts |= {"file": settings.data, "sha256": reading.sha256, "reading": reading.notes, "order": order}
-        if settings.dry_run:
-            return dry_run(settings, facts)
-        session.say(_fit_text.announcement(facts))
-        session.stages(1 + (0 if facts["folds"] == 0 else facts["folds"]))
+        self.reading, self.sha256 = reading, reading.sha256
+        self.repairs = () if settings.quiet else reading.notes
+        self.order = order_in_time(reading.frame, settings.time)
+        self.frame = reading.frame if settings.time is None else reading.frame[self.order]
+        self.rows = self.frame.height
+        self.test = None if settings.test is None else self.read_test(
+            text=tuple(column.name for column in self.frame.get_columns() if is_text(column)), strings=strings,
+            written=reading.written, sentinels=reading.sentinels,
+        )  # fmt: skip
+
+    def measure_test(self):
+        """The measures on the test table, which was read before anything was fitted."""
+        test, self.read_test = self.test, lambda: test
+        return super().measure_test()
+
+    def choose(self):
+        """The unfitted model: what is going to be fitted, and on how many rows."""
+        settings, budget, notes, frame = self.settings, self.budget, self.notes, self.frame
+        name = model_name(settings, frame[settings.target], notes)
+        labels = name in LABELS
+        rows, y = usable_rows(frame, settings.target, labels, notes)
+        kernel = self._resolve_kernel(name, frame[rows])
+        self.recipe = self._recipe(kernel, frame, rows)
+        budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
+        budget.limit_classes(name, len(np.unique(y)) if labels else 0, settings.quick)
+        along = None if labels else series_along(self.recipe, frame[rows].drop(settings.target))
+        series, backwards = along or (None, False)
+        budget.series, self.even = series is not None, along is not None
+        check_forecast(settings, self.recipe, series)
+        if settings.group is not None:
+            series = None  # whoever names groups is judged by new ones, in order or not
+        if (series is not None or settings.time is not None) and not settings.no_score:
+            how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
+            notes.append(f"rows are {how}: folds are of the second half, each predicted from what was before.")
+        if kernel == AUTO and not labels and settings.model == "auto":
+            name = default_model(settings, name, series)
+        self.name, self.series, self.target_rows = name, series or settings.time, len(rows)
+        self.criterion = criterion_name(settings, name, kernel)
+        self.folds = count_folds(settings, y, labels, budget.most_rows, notes)
+        most, self.plan, self.search_rows, more = budget.rows(
+            name, len(rows), len(self.recipe.feature_names_), self.folds
+        )
+        notes += more
+        check_values(settings, name, y, notes)
+        if not labels and np.ptp(y) == 0:
+            self.folds = 0
+        self.searched = (budget.search, budget.folds) if budget.searching else None
+        self.unfitted = TableModel(
+            make_estimator(settings, name, self.criterion, kernel, budget), as_recipe(settings),
+            target=settings.target, fit_rows=most, search_rows=self.search_rows, random_state=settings.seed,
+            optimize="lam" if settings.fix_kernel else "all", target_transform=check_transform(settings, name),
+        )  # fmt: skip
+        if backwards:
+            self.frame, self.order = frame.reverse(), self.order[::-1]
+
+    def _resolve_kernel(self, name, part):
+        """The kernel that is asked for, or "auto"; a long series has fewer rows, so that its kernels are searched."""
+        settings, budget, longest = self.settings, self.budget, self.settings.options[SearchLimits].rows_of_series
+        if name not in LABELS and part.height > longest and budget.most_rows is None:
+            if large.searches(settings, self.kernel) and large.continues(settings, part):
+                budget.most_rows = longest
+        return resolve_kernel(settings, self.kernel, name, part.height, budget)
+
+    def _recipe(self, kernel, frame, rows):
+        """What is made of the columns, and a check that the kernel can read them."""
+        objects = kernel_objects(kernel, frame[rows], self.settings)
+        with renumber_rows(rows):
+            recipe = as_recipe(self.settings).fit(frame[rows].drop(self.settings.target), objects=objects, sentinels={})
+            check_kernel(kernel, recipe, frame[rows])
+        return recipe
+
+    def fit(self):
+        """Fit the model; names of hyper-parameters in warnings are those of columns."""
+        session, reading = self.session, self.reading
+        session.say(_fit_text.announcement(self))
+        session.stages(1 + self.folds)
         began = session.seconds
-        fitted = _fit(model, reading, session)
-        facts["fit_seconds"] = session.seconds - began
-        scores = _scores(model, fitted, reading.frame, facts, settings, session, budget)
-        session.clear()
-        session.flush()
-        facts["test"] = None if test is None else _test(fitted, test, session)
-        result, findings = result_of(settings, fitted, scores, facts, budget, reading.frame)
-        session.flush()
-        result["warnings"] = list(session.warnings)
-        result["forecast"] = None if settings.forecast is None else _forecast(fitted, settings.forecast)
-        result["files"] = write_outputs(settings, fitted, result, findings)
-    print_json(result) if settings.json else print(_fit_text.page(result, () if settings.quiet else reading.notes))
-    return 0
+        known = {"written": reading.written, "sentinels": reading.sentinels}
+        try:
+            fitted = clone(self.unfitted).fit(self.frame, listener=session.listener, **known)
+        except ValueError as error:
+            if "target=" not in str(error):
+                raise
+            raise DataError(f"--target-transform: {error}") from None
+        names = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
+        session.names = {name: f"the length scale of {column!r}" for name, column in names}
+        session.listener(1, 1)
+        self.model, self.fit_seconds = fitted, session.seconds - began
 
+    # ------------------------------------------------------------------------------------------------ judging
+    def judge(self):
+        """The score of nested cross-validation, and the rows of the page: those of the fit, or 6,000 of them."""
+        found, rows = self._cross_validate()
+        n, model, given = len(self.model.rows_), self.model, None
+        some = self._some_rows(n)
+        if found is not None:
+            own = found.forward and model.interval_method != "left-out"  # deviations grow with the distance ahead
+            if found.residuals is not None and not own:
+                stated = None if found.forward else found.deviations
+                model.calibrate(found.target, found.predictions, stated, found.fold)
+            given, spread = found.to_dict(), found.spread(rows, n).to_dict()
+            self.score = {key: value for key, value in given.items() if key not in EACH_ROW}
+            # left-out predictions of all rows of a large table would take five more fits
+            given |= {key: spread[key] if spread[key] is None else [spread[key][i] for i in some] for key in EACH_ROW}
+        table = self.frame[model.rows_[some]]
+        self.notes = [*self.reading.notes, *self.notes, *(n for n in model.notes_ if n not in self.notes)]
+        self.judged = JudgedRows(model.inputs(table), model.targets(table)[1], self._labels(table, some), n, given)
 
-def _in_time(settings, reading):
-    """(the reading with its rows in the order of --time, the number of each row in the file)."""
-    if settings.time is None:
-        return reading, np.arange(reading.frame.height)
-    column = reading.frame[settings.time]
-    if column.null_count() or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
-        what = f"{column.null_count():,} cells are missing" if column.null_count() else f"it holds {column.dtype}"
-        raise DataError(
-            f"--time {settings.time}: rows cannot be put in order, {what}; give a column of dates or numbers"
-        )
-    order = np.argsort(column.to_numpy(), kind="stable")
-    return reading._replace(frame=reading.frame[order]), order
+    def _labels(self, table, some):
+        """What the rows of the page are called: by the column that names them, else by their number in the file."""
+        labels = [str(row + 1) for row in self.order[self.model.rows_[some]]]
+        own = (name for name, why in self.model.recipe_.ignored_.items() if "identifier" in why)
+        names = next(own, None) if self.settings.id is None else self.settings.id
+        if names is None:
+            return labels
+        return [text or f"row {label}" for text, label in zip(as_texts(table[names]), labels, strict=True)]
 
+    def _some_rows(self, n):
+        """The rows that judge a model, and that its page is about: all, or some drawn at random."""
+        most, every = self.options.rows_judged, np.arange(n)
+        return every if n <= most else np.sort(np.random.default_rng(self.settings.seed).choice(every, most, False))
 
-def _read_test(settings, session, reading, strings):
-    """The test table, text where the other one has text, its cells written alike; None if there is none."""
-    if settings.test is None:
-        return None
-    texts = tuple(column.name for column in reading.frame.get_columns() if is_text(column))
-    columns = {"text": texts, "strings": strings, "written": reading.written, "sentinels": reading.sentinels}
-    test = read_input(settings, session, settings.test, **columns).frame
-    check_target(test, settings.target, "--test")
-    return test
+    def _cross_validate(self):
+        """(scores, the rows that judged among those of the fit); (None, None) where nothing is judged."""
+        notes, fitted, settings = self.notes, self.model, self.settings
+        if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
+            notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
+        few = len(fitted.rows_) < LEAST_SCORED
+        if few and not settings.no_score:
+            notes.append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
+        if few or not self.folds:
+            return None, None
+        rows, table, outer, thinned = self._folds()
+        options = {"outer": outer, "random_state": settings.seed, "listener": self.session.listener}
+        try:
+            with renumber_rows(np.arange(self.frame.height) if thinned else fitted.rows_[rows]):
+                options |= self.budget.of_folds(self.fit_seconds)
+                found = score(self.unfitted, table, fitted=fitted, **options)
+                found = found.take(fitted.rows_) if thinned and found is not None else found
+        except ValueError as error:  # of some rows: the model on all of them is there, and is kept
+            notes.append(f"not judged by cross-validation, as a fit without some of the rows failed: {error}")
+            return None, None
+        if len(rows) < len(fitted.rows_) and found is not None:
+            notes.append(
+                f"judged on {len(rows):,} of {len(fitted.rows_):,} rows, drawn at random; with all of them it would "
+                "rather be better."
+            )
+        if found is None:
+            notes.append("the time budget was spent before a fold could begin: not judged by cross-validation.")
+            return None, None
+        if len(found.scores) < found.planned:
+            notes.append(self._why_fewer_folds(len(found.scores), found.planned))
+        return found, rows
 
+    def _folds(self):
+        """(rows among those of the fit, the table that is judged, its folds, whether the fit had fewer rows).
 
-def _model(settings, frame, kernel, budget):
-    """(unfitted TableModel, facts): what is going to be fitted, and on how many rows."""
-    notes = []
-    name = model_name(settings, frame[settings.target], notes)
-    labels = name in LABELS
-    rows, y = usable_rows(frame, settings.target, labels, notes)
-    if not labels and len(rows) > MOST_SERIES and budget.most_rows is None and large.searches(settings, kernel):
-        budget.most_rows = MOST_SERIES if large.continues(settings, frame[rows]) else None
-    kernel = settled(settings, kernel, name, len(rows), budget)
-    objects = kernel_objects(kernel, frame[rows], settings)
-    with renumber_rows(rows):
-        recipe = as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects, sentinels={})
-        check_kernel(kernel, recipe, frame[rows])
-    budget.searching = min(len(rows), budget.most_rows or len(rows)) if kernel == AUTO else 0
-    budget.judge_classes(name, len(np.unique(y)) if labels else 0, settings.quick)
-    choosing = kernel == AUTO and not labels
-    along = None if labels else series_along(recipe, frame[rows].drop(settings.target))
-    series, backwards = along or (None, False)
-    budget.series = series is not None
-    _check_forecast(settings, recipe, series)
-    if settings.group is not None:
-        series = None  # whoever names groups is judged by new ones, in order or not
-    if (series is not None or settings.time is not None) and not settings.no_score:
-        how = f"a series along {series!r}" if settings.time is None else f"in the order of {settings.time!r}"
-        notes.append(f"rows are {how}: folds are of the second half, each predicted from what was before.")
-    if choosing and settings.model == "auto":
-        name = default_model(settings, name, series)
-    series = series or settings.time
-    criterion = criterion_name(settings, name, kernel)
-    folds = _folds(settings, y, labels, budget, notes)
-    most, plan, searched, said = budget.rows(name, len(rows), len(recipe.feature_names_), folds)
-    notes += said
-    _check_values(settings, name, y, notes)
-    if not labels and np.ptp(y) == 0:
-        folds = 0
-    estimator = make_estimator(settings, name, criterion, kernel, budget)
-    options = {"target": settings.target, "fit_rows": most, "search_rows": searched, "random_state": settings.seed}
-    options["optimize"] = "lam" if settings.fix_kernel else "all"
-    options["target_transform"] = check_transform(settings, name)
-    facts = {
-        "name": name,
-        "title": TITLES[name],
-        "criterion": criterion,
-        "searched": (budget.search, budget.folds) if budget.searching else None,
-        "series": series,
-        "even": along is not None,
-        "newest_first": backwards,
-        "rows": frame.height,
-        "target_rows": len(rows),
-        "features": len(recipe.feature_names_),
-        "folds": folds,
-        "plan": plan,
-        "search_rows": searched,
-        "notes": notes,
-        "recipe": recipe,
-    }
-    return TableModel(estimator, as_recipe(settings), **options), facts
+        Of a long series each fold has its own last rows, and the later half of those of the fit are judged.
+        """
+        fitted, folds = self.model, self.folds
+        rows = self._some_rows(len(fitted.rows_))
+        ordered, outer = self.series is not None, folds
+        if self.settings.group is not None:
+            outer = group_folds(self.settings, self.frame[fitted.rows_[rows]], folds, self.notes)
+        thinned = ordered and self.even and len(fitted.rows_) < self.target_rows
+        rows = np.arange(len(fitted.rows_)) if thinned else rows
+        if ordered:
+            outer = forward_folds(self.target_rows if thinned else len(rows), folds, len(rows) // (2 * folds))
+        return rows, self.frame if thinned else self.frame[fitted.rows_[rows]], outer, thinned
 
-
-def _check_forecast(settings, recipe, series):
-    """Refuse, before anything is fitted, to continue rows that are no series, or that have inputs beside time."""
-    if settings.forecast is None:
-        return
-    if series is None:
-        raise DataError(
-            "--forecast continues a series of numbers, and these rows are none: they would be in the order of a column "
-            "of dates or numbers, at even steps (--time NAME puts them in order)"
-        )
-    others = [column["name"] for column in recipe.used if column["name"] != series]
-    if others:
-        raise DataError(
-            f"--forecast knows what comes next in {series!r} alone, and the model would also read {quote(others)}: "
-            f"leave them out (--ignore {others[0]}), or predict a table of the rows to come"
-        )
-
-
-def _folds(settings, y, labels, budget, notes):
-    """Folds that can judge the model: none of few rows, nor of classes that would be whole in one fold."""
-    used = min(len(y), budget.most_rows or len(y))
-    if settings.no_score or used < LEAST_SCORED:
-        return 0
-    if labels and sorted(np.unique(y, return_counts=True)[1])[-2:][0] < 2:
-        notes.append("one class alone has two rows or more: not judged by cross-validation.")
-        return 0
-    return min(settings.folds, used // 2)
-
-
-def _check_values(settings, name, y, notes):
-    """Refuse targets that the model cannot have, and say what else the values may mean."""
-    values, target = np.unique(y), settings.target
-    if name in LABELS and len(values) > max(2, len(y) / 2):
-        raise DataError(
-            f"the target {target!r} has {len(values):,} different labels in {len(y):,} rows: too many to learn"
-        )
-    if name == "poisson" and values[0] < 0:
-        raise DataError(
-            f"the target {target!r} is {values[0]:g} in a row, and --model poisson is for counts, 0 or more"
-        )
-    if name not in LABELS and len(values) == 1:
-        notes.append(f"the target {target!r} is {values[0]:g} in all rows: the model is that constant.")
-    elif name not in LABELS and len(values) == len(y) > 2 and (np.diff(values) == 1).all():
-        notes.append(
-            f"the target {target!r} is every whole number from {values[0]:g} to {values[-1]:g} once: it may number the "
-            "rows, and then there is nothing to learn."
-        )
-    elif name not in LABELS and 1 < len(values) <= FEW and CLASS * len(values) <= len(y) and (values % 1 == 0).all():
-        notes.append(
-            f"the target {target!r} is predicted as a number, of {len(values)} whole ones; --categorical {target!r} "
-            "makes classes of them."
-        )
-
-
-def dry_run(settings, facts):
-    """Print what would be done."""
-    if settings.json:
-        kept = ("title", "criterion", "rows", "target_rows", "features", "folds")
-        found = {key: facts[key] for key in kept} | {"feature_names": facts["recipe"].feature_names_}
-        found["notes"] = [*facts["notes"], *facts["recipe"].notes_]
-        print_json({"schema": "mercer.plan/1", "model": facts["name"], **found, "plan": plan_dict(facts["plan"])})
-    else:
-        print(_fit_text.dry_run(facts))
-    return 0
-
-
-def _fit(model, reading, session):
-    """The fitted model."""
-    try:
-        fitted = clone(model).fit(
-            reading.frame, listener=session.listener, written=reading.written, sentinels=reading.sentinels
-        )
-    except ValueError as error:
-        if "target=" not in str(error):
-            raise
-        raise DataError(f"--target-transform: {error}") from None
-    known = length_scales(fitted.estimator_.kernel_, fitted.recipe_)
-    session.names = {name: f"the length scale of {column!r}" for name, column in known}
-    session.listener(1, 1)
-    return fitted
-
-
-def _scores(model, fitted, frame, facts, settings, session, budget):
-    """(nested cross-validation, its rows among those of the fit), or None."""
-    notes, folds = facts["notes"], facts["folds"]
-    if fitted.selection_ is not None and fitted.selection_.status == "time_budget":
-        notes.append("the search was stopped when its share of the time budget was spent; the best so far is kept.")
-    few = len(fitted.rows_) < LEAST_SCORED
-    if few and not settings.no_score:
-        notes.append(f"fewer than {LEAST_SCORED} rows: not judged by cross-validation.")
-    if few or not folds:
-        return None
-    rows = some_rows(len(fitted.rows_), settings.seed)
-    outer = folds
-    if settings.group is not None:
-        outer = _group_folds(settings, frame[fitted.rows_[rows]], folds, notes)
-    ordered = facts["series"] is not None
-    thinned = ordered and facts["even"] and len(fitted.rows_) < facts["target_rows"]
-    rows = np.arange(len(fitted.rows_)) if thinned else rows
-    table = frame if thinned else frame[fitted.rows_[rows]]
-    if ordered:  # of a long series each fold has its own last rows, and the later half of those of the fit are judged
-        outer = forward_folds(facts["target_rows"] if thinned else len(rows), folds, len(rows) // (2 * folds))
-    options = {"outer": outer, "random_state": settings.seed, "listener": session.listener}
-    try:
-        with renumber_rows(np.arange(frame.height) if thinned else fitted.rows_[rows]):
-            found = score(model, table, fitted=fitted, **budget.of_folds(facts["fit_seconds"]), **options)
-            found = found.take(fitted.rows_) if thinned and found is not None else found
-    except ValueError as error:  # of some rows: the model on all of them is there, and is kept
-        notes.append(f"not judged by cross-validation, as a fit without some of the rows failed: {error}")
-        return None
-    if len(rows) < len(fitted.rows_) and found is not None:
-        notes.append(
-            f"judged on {len(rows):,} of {len(fitted.rows_):,} rows, drawn at random; with all of them it would rather "
-            "be better."
-        )
-    if found is None:
-        notes.append("the time budget was spent before a fold could begin: not judged by cross-validation.")
-        return None
-    done = len(found.scores)
-    if done < found.planned:
+    def _why_fewer_folds(self, done, planned):
+        """A note on folds that there was no time for."""
         these = "this one" if done == 1 else f"these {done}"
-        unasked = "each fold takes as long as the fit, and there was time for"
-        why = "the time budget was spent after" if budget.asked else unasked
-        more = "." if budget.asked else "; --time-budget gives more."
-        notes.append(f"{why} {done} of {found.planned} folds: the score is of {these}{more}")
-    return found, rows
+        if self.budget.asked:
+            return f"the time budget was spent after {done} of {planned} folds: the score is of {these}."
+        return (
+            f"each fold takes as long as the fit, and there was time for {done} of {planned} folds: the score is of "
+            f"{these}; --time-budget gives more."
+        )
 
+    # ------------------------------------------------------------------------------------------------ the rest
+    def rank_columns(self):
+        """What matters, from a few rows."""
+        from mercer.report import ranked
 
-def _group_folds(settings, frame, folds, notes):
-    """[(train, test), …] with the rows of each group in one fold."""
-    groups = as_texts(frame[settings.group])
-    if None in groups:
-        raise DataError(f"--group {settings.group}: {groups.count(None):,} cells are missing; fill them")
-    many = len(set(groups))
-    if many < 2:
-        raise DataError(f"--group {settings.group}: there is one group alone, {groups[0]!r}; at least two are needed")
-    notes.append(f"the rows of each {settings.group!r} are in one fold ({many:,} groups): judged on new ones.")
-    return list(GroupKFold(min(folds, many)).split(np.zeros(len(groups)), groups=groups))
+        table = self.frame[self.model.rows_[: self.options.rows_ranked]]
+        X, y = self.model.inputs(table), self.model.targets(table)[1]
+        return ranked(self.model.estimator_, X, y, self.model.feature_names_)
 
-
-def _forecast(fitted, count):
-    """{column: values}: the next rows of the series, their predictions and intervals of 90 %."""
-    frame = rows_ahead(fitted, count)
-    with not_of_data():  # that they are beyond the rows of the fit
-        mean, ends = fitted.predict(frame), fitted.predict_interval(frame)
-    found = rounded({"prediction": mean, "lower": ends[:, 0], "upper": ends[:, 1]}, fitted)
-    return frame.to_dict(as_series=False) | {name: values.tolist() for name, values in found.items()}
-
-
-def _test(fitted, frame, session):
-    """The measures on the test table."""
-    say_differences(fitted, frame, session)
-    return measures(fitted, frame, session)
+    def forecast_rows(self):
+        """{column: values}: the next rows of the series, their predictions and intervals of 90 %."""
+        if self.settings.forecast is None:
+            return None
+        frame = rows_ahead(self.model, self.settings.forecast)
+        with not_of_data():  # that they are beyond the rows of the fit
+            mean, ends = self.model.predict(frame), self.model.predict_interval(frame)
+        found = round_columns({"prediction": mean, "lower": ends[:, 0], "upper": ends[:, 1]}, self.model)
+        return frame.to_dict(as_series=False) | {name: values.tolist() for name, values in found.items()}

@@ -7,6 +7,7 @@ from sklearn.base import is_classifier
 
 from mercer._atomic import replacing
 from mercer.cli import Usage
+from mercer.cli._budget import JobOptions
 from mercer.cli._session import Session, not_of_data
 from mercer.cli._tables import (
     ENDINGS,
@@ -26,8 +27,6 @@ from mercer.cli.large import batches_of
 from mercer.tabular import rows_ahead
 from mercer.tabular.cells import renumber_rows
 
-LEAST = 200_000  # rows from which a table is predicted in batches
-DIGITS = 4  # of the deviation of the target, that are written
 METHODS = {
     "gaussian": "from the posterior of the Gaussian process",
     "calibrated": "from the Gaussian process, with as many deviations as rows left out ask for",
@@ -54,20 +53,20 @@ def run(settings):
         known = [known] if isinstance(known, str) else []
         if settings.forecast is not None:
             write_table(_ahead(settings, model, session), settings.output, settings.force)
-            return _written(settings, settings.forecast, session)
+            return _say_written(settings, settings.forecast, session)
         pages = _pages(settings, missing_words(header))
         if pages is not None:
-            return _written(settings, _in_batches(settings, pages, model, keep, session), session)
+            return _say_written(settings, _in_batches(settings, pages, model, keep, session), session)
         reading = read_for(model, header, settings, session, tuple(dict.fromkeys([*known, *keep])))
         frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")
         keep = tuple(dict.fromkeys([*(name for name in known if name in frame.columns), *keep]))
         say_differences(model, frame, session, keep)
-        columns = _written_columns(settings, model, frame, session)
+        columns = _columns_as_written(settings, model, frame, session)
         session.flush()
         write_table(_beside(reading.raw, columns), settings.output, settings.force)
-        return _written(settings, frame.height, session)
+        return _say_written(settings, frame.height, session)
 
 
 def _pages(settings, missing):
@@ -75,7 +74,7 @@ def _pages(settings, missing):
     whole = settings.output == "-" or settings.output.lower().endswith(".gz")
     if whole or settings.skip_lines is not None or settings.sheet is not None:
         return None
-    return batches_of(settings, LEAST, missing)
+    return batches_of(settings, settings.options[JobOptions].rows_predicted_in_batches, missing)
 
 
 def _in_batches(settings, pages, model, keep, session):
@@ -94,7 +93,7 @@ def _in_batches(settings, pages, model, keep, session):
                 frame = pages.infer_types(raw, text, dates)
                 if not start:
                     say_differences(model, frame, session, keep)
-                append(_beside(raw.select(keep), _written_columns(settings, model, frame, session)))
+                append(_beside(raw.select(keep), _columns_as_written(settings, model, frame, session)))
             rows = start + raw.height
             if tick is not None:
                 tick(rows)
@@ -132,16 +131,16 @@ def _ahead(settings, model, session):
     """The next rows of a series with their predictions; that they are beyond those of the fit need not be said."""
     frame = rows_ahead(model, settings.forecast)
     with not_of_data():
-        return _beside(frame, _written_columns(settings, model, frame, session))
+        return _beside(frame, _columns_as_written(settings, model, frame, session))
 
 
-def _written_columns(settings, model, frame, session):
+def _columns_as_written(settings, model, frame, session):
     """The predictions, with as many digits as they have where they are written as text."""
     columns = _columns(settings, model, frame, session)
-    return columns if settings.output.lower().endswith((".parquet", ".pq")) else rounded(columns, model)
+    return columns if settings.output.lower().endswith((".parquet", ".pq")) else round_columns(columns, model)
 
 
-def _written(settings, rows, session):
+def _say_written(settings, rows, session):
     """Say what was written."""
     if settings.output != "-":
         settings.written = [settings.output]
@@ -169,12 +168,12 @@ def _columns(settings, model, frame, session):
     return found
 
 
-def rounded(columns, model):
+def round_columns(columns, model):
     """The columns with as many digits as mean something: to a ten-thousandth of the deviation of y, or of 1."""
     spread = 1.0 if is_classifier(model.estimator_) else vars(model).get("target_spread_", 0.0)
     if not 0 < spread < np.inf:
         return columns
-    digits = DIGITS - int(np.floor(np.log10(spread)))
+    digits = 4 - int(np.floor(np.log10(spread)))
     return {
         name: np.round(v, digits) if np.asarray(v).dtype.kind == "f" and -300 < digits < 300 else v
         for name, v in columns.items()

@@ -18,8 +18,6 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.pivoted import leading_columns
 from mercer.solvers.small import ThinFactor, factor
 
-SOLVED = 1e-8  # mean product of a pair at the solution, in units of y times α
-
 
 def low_rank(K, sample=64, most=512):
     """G of n × r with GGᵀ = K up to rounding; None unless r is at most n/4. A few rows are looked at first."""
@@ -98,7 +96,7 @@ class _InteriorPoint:
         mean = (float(np.vdot(X, Z)) + (self.epsilon * self.slack if bound else 0.0)) / count
         self.idle = 0 if mean <= 0.9 * self.least else self.idle + 1
         self.least = min(self.least, mean)
-        if not mean > SOLVED * self.unit * self.size or self.idle == 15:
+        if not mean > 1e-8 * self.unit * self.size or self.idle == 15:  # it is the solution, or falls no more
             return False
         lack = self._lack()
         if not self._factor(Z / X):

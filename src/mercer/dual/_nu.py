@@ -14,9 +14,6 @@ from mercer.solvers.plan_class import StorageOptions
 
 SUM = 1e-9  # of the total: Σ|α| differs from it by no more
 CLOSE = 0.1  # of the total: from there on Newton finds ε
-LITTLE = 0.02  # of the largest target: where an ε is still too large, 0 may be the solution
-SAMPLE = 256  # rows from which the first ε comes
-FEW = 320  # rows up to which an interior point comes first, with ε among its unknowns
 
 
 class NuSearch:
@@ -80,7 +77,7 @@ class NuSearch:
     def _begins_inside(self):
         """Whether the interior point comes first: for a few rows it is quick, whatever the rank of K."""
         search = self.search
-        return len(search.a) <= FEW and search.due < np.inf and search.has_factor(True)
+        return len(search.a) <= search.options.interior_first and search.due < np.inf and search.has_factor(True)
 
     def _start_inside(self):
         """(ε, ε or None if the total does not bind) of α from an interior point, and Newton steps to finish."""
@@ -111,14 +108,15 @@ class NuSearch:
         search, n = self.search, len(self.search.a)
         if search.a.any():
             return search.qp.best_epsilon(search.a, search.g)
-        if n <= 4 * SAMPLE:
+        sample = 256  # rows
+        if n <= 4 * sample:
             away = np.abs(search.qp.target - np.median(search.qp.target) * search.qp.intercept)
             return float(np.quantile(away, 1.0 - self.total / search.qp.upper.sum()))
-        rows = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+        rows = np.linspace(0, n - 1, sample).astype(np.int64)
         part, square = search.qp.take(rows), search.store.square(rows).astype(np.float64)
         share = self.total * float(part.upper.sum() / search.qp.upper.sum())
         goal = max(self.tol, 0.01 * self.unit)
-        few = DualSearch(Stored(square), part, np.zeros(SAMPLE), -part.target, goal, search.budget, search.options)
+        few = DualSearch(Stored(square), part, np.zeros(sample), -part.target, goal, search.budget, search.options)
         NuSearch(few, share).run()
         return float(few.qp.epsilon[0])
 
@@ -158,7 +156,7 @@ class NuSearch:
             self.seen = {now > 1.0: eps}
         if found is not None and low < found < high and found != eps:
             return found
-        if now < 1.0 and True not in self.seen and (found == 0.0 or eps <= LITTLE * self.unit):
+        if now < 1.0 and True not in self.seen and (found == 0.0 or eps <= 0.02 * self.unit):
             return 0.0
         slope = -1.0
         if last is not None and min(eps, last[0], now, last[1]) > 0.0 and (eps - last[0]) * (now - last[1]) < 0.0:

@@ -262,17 +262,17 @@ def _choose_block(qp, a, slopes, last, size):
     if not qp.intercept:
         score = np.maximum(score_up, score_down)
         score[keep] = -np.inf
-        return np.concatenate([_largest(score, size - len(keep), 0.0), keep])
+        return np.concatenate([_rows_above(score, size - len(keep), 0.0), keep])
     # A row can help only if its slope is beyond the best one of the other side.
     best_down, best_up = score_down.max(), score_up.max()
     score_up[keep] = score_down[keep] = -np.inf
-    up = _largest(score_up, (size - len(keep)) // 2, -best_down)
+    up = _rows_above(score_up, (size - len(keep)) // 2, -best_down)
     score_down[up] = -np.inf
-    down = _largest(score_down, size - len(keep) - len(up), -best_up)
+    down = _rows_above(score_down, size - len(keep) - len(up), -best_up)
     return np.concatenate([up, down, keep])
 
 
-def _largest(score, count, above):
+def _rows_above(score, count, above):
     """Indices of the ``count`` largest scores that are above a value."""
     found = np.flatnonzero(score > above)
     if found.size <= count:

@@ -6,7 +6,6 @@ from mercer import _native, _threads, _tiles
 
 WORTH_THREADS = 2 * 10**5  # entries below which waking a thread takes longer than it saves
 CHUNK = 512  # rows evaluated at once
-ENOUGH = 5.0  # times all values of K: so many are evaluated in the time that storing them takes
 
 
 class Stored:
@@ -37,12 +36,12 @@ class Stored:
         def new(part, worker):
             _native.dual.gather_new(self.M, slots, index, where, *parts[part], out)
 
-        def kept(part, worker):
+        def read_again(part, worker):
             _native.dual.gather_kept(before, where, *parts[part], out)
 
-        _run(new, len(parts), q * q)
+        _share(new, len(parts), q * q)
         if here.size:
-            _run(kept, len(parts), q * q)
+            _share(read_again, len(parts), q * q)
         if block:
             self._before = index, out
         return out
@@ -77,7 +76,7 @@ def dense(K, dtype):
         return K.dense(dtype)
     M = K.dense(dtype, lower=True)
     parts = _tiles.spans(K.n, CHUNK // 4)  # rows of a triangle: short spans, so that the shares are equal
-    _run(lambda part, worker: _native.matrix.mirror(M, *parts[part]), len(parts), K.n * K.n)
+    _share(lambda part, worker: _native.matrix.mirror(M, *parts[part]), len(parts), K.n * K.n)
     return M
 
 
@@ -91,7 +90,8 @@ class Evaluated:
     def __init__(self, K, fits):
         self.K, self.X = K, K._inputs(np.dtype(np.float32))
         self.capacity, self.dtype = K.n, np.dtype(np.float32)
-        self.left = ENOUGH * float(K.n) ** 2 if fits else np.inf
+        # five times all values of K are evaluated in the time that storing them takes
+        self.left = 5.0 * float(K.n) ** 2 if fits else np.inf
         self.stored = self.whole = None
         self._buffer = np.empty(0, dtype=np.float32)
 
@@ -104,7 +104,7 @@ class Evaluated:
         A = self.X[index]
         _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out)
         parts = _tiles.spans(q, CHUNK // 4)
-        _run(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
+        _share(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
         return out
 
     def _large(self, order):
@@ -161,8 +161,8 @@ class Cached(Stored):
         return np.count_nonzero(coef)
 
 
-def _run(work, count, entries):
-    """The parts on all cores if that pays."""
+def _share(work, count, entries):
+    """Do the parts, on all cores if that pays."""
     if entries < WORTH_THREADS:
         for part in range(count):
             work(part, 0)

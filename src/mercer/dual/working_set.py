@@ -23,8 +23,6 @@ from mercer.gram import DenseGram
 from mercer.solvers.plan_class import StorageOptions
 from mercer.solvers.small import threads_for
 
-PAYS = 12_000  # rows up to which storing it for several solutions pays, however quick the kernel is
-
 
 class DualSolution(NamedTuple):
     """What `solve_dual` found.
@@ -134,7 +132,8 @@ def hold(K, tol=1e-3, memory=None, options=OptionSet()):
     """K evaluated and stored once, for several calls of `solve_dual`; K itself where it does not fit."""
     fine = _is_fine(K, tol, options)
     dtype = _dtype(K.n, fine, memory, options)
-    if dtype is None or K.matrix is not None or (_is_quick(K, fine, options) and K.n > PAYS):
+    quicker = _is_quick(K, fine, options) and K.n > 12_000  # up to there storing K for several solutions pays
+    if dtype is None or K.matrix is not None or quicker:
         return K
     return DenseGram.from_matrix(dense(K, dtype), K)
 

@@ -185,7 +185,7 @@ class Approximated(KernelParameters, AtomicFit):
 
     def _open_source(self, X, y, sample_weight):
         """(`Source` of data that are read, whether y is one column); the columns are noted."""
-        source = as_source(X, y, sample_weight)
+        source = as_source(X, y, sample_weight, options=OptionSet(self.options))
         if source.d is not None:
             self.n_features_in_ = source.d
         if source.columns:

@@ -30,7 +30,7 @@ def over_partitions(method):
     def call(self, X, *args, **kwargs):
         if isinstance(X, np.ndarray | list | tuple) or not is_dask(X):
             return method(self, X, *args, **kwargs)
-        from mercer.sources.lazily import answer_lazily
+        from mercer.sources.partitions import answer_lazily
 
         return answer_lazily(self, method.__name__, X, args, kwargs)
 

@@ -3,6 +3,18 @@
 from mercer.report._collect import collect, ranked
 from mercer.report.checks import CHECKS, Check
 from mercer.report.findings import Findings
+from mercer.report.options import CheckThresholds, PageContext, ReportLimits
 from mercer.report.page import render, write
 
-__all__ = ["CHECKS", "Check", "Findings", "collect", "ranked", "render", "write"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "CheckThresholds",
+    "Findings",
+    "PageContext",
+    "ReportLimits",
+    "collect",
+    "ranked",
+    "render",
+    "write",
+]

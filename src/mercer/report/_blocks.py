@@ -5,32 +5,32 @@ import numpy as np
 from mercer._clock import Clock
 from mercer.estimators import KernelRidge
 from mercer.report._factors import NUMBER, indicators
-from mercer.report.findings import missing
+from mercer.report.parts import Missing
+from mercer.report.parts_fit import BlockErrors, BlockFindings
 from mercer.selection.judging import part, predict_simply, quietly, root_mean_square, simple_models
 
-FEWEST, MOST = 40, 1000  # rows from which it is looked at, and that it is looked at with
-ENDS, COLUMNS = 0.2, 2  # share of the rows at each end of a column, and columns: those that matter most
-CLUSTERS, LARGEST = 5, 0.5  # and the largest share of the rows that may be left out
-WIDE, LIMIT, QUICK = 200, 6.0, 1.0  # columns of the inputs, seconds for all fits, and for the search of a ridge model
+FEWEST = 40  # rows from which blocks are left out
+ENDS = 0.2  # share of the rows at each end of a column
 NAMES = ("model", "a linear model", "kernel ridge regression", "the mean")
 
 
 def blocks_section(case):
     """Errors of the model, a line, a ridge model and the mean on rows left out in blocks; what was chosen is held."""
     if case.classes is not None or case.forward or not case.seen or case.pairwise:
-        return missing("Blocks are left out of tables of rows without an order, of a target of numbers.")
+        return Missing(missing="Blocks are left out of tables of rows without an order, of a target of numbers.")
     if case.n < FEWEST:
-        return missing(f"Rows are left out in blocks from {FEWEST} rows on; there are {case.n}.")
+        return Missing(missing=f"Rows are left out in blocks from {FEWEST} rows on; there are {case.n}.")
     if case.model.quantile_levels_ is not None:
-        return missing("Quantiles are not compared with a line.")
-    rows = case.shown(MOST)
+        return Missing(missing="Quantiles are not compared with a line.")
+    rows = case.shown(case.limits.rows_in_blocks)
     X = np.asarray(case.X[rows], dtype=float) if case.vectors else indicators(case, rows)
-    if X is None or not 0 < X.shape[1] <= WIDE:
-        return missing("The inputs are not some columns of numbers, along which blocks could be left out.")
-    if skipped := case.budget.skips("blocks of rows"):
-        return skipped
+    if X is None or not 0 < X.shape[1] <= case.limits.columns:
+        return Missing(missing="The inputs are not some columns of numbers, along which blocks could be left out.")
+    if case.budget.skips("blocks of rows"):
+        return case.budget.missing
     sd = X.std(axis=0)
-    X, found, clock = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0), [], Clock(min(case.budget.left, LIMIT))
+    X, found = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0), []
+    clock = Clock(min(case.budget.left, case.limits.seconds_of_blocks))
     quick = _ridge(case, X, rows)
     for name, blocks in _blocks(case, rows, X):
         if found and not clock.fits(clock.seconds / len(found)):
@@ -40,8 +40,10 @@ def blocks_section(case):
         if errors:
             every = np.concatenate(errors)
             rmse = {name: root_mean_square(e) for name, e in zip(NAMES, every.T, strict=True) if np.isfinite(e).all()}
-            found.append({"name": name, "rows": len(every), "rmse": rmse})
-    return {"rows": len(rows), "listed": found} if found else missing("No block can be left out of these rows.")
+            found.append(BlockErrors(name=name, rows=len(every), rmse=rmse))
+    if not found:
+        return Missing(missing="No block can be left out of these rows.")
+    return BlockFindings(rows=len(rows), listed=found)
 
 
 def _blocks(case, rows, X):
@@ -49,13 +51,13 @@ def _blocks(case, rows, X):
     from sklearn.cluster import KMeans
 
     found = []
-    for factor in [one for one in case.by_importance if one.kind == NUMBER and one.moves][:COLUMNS]:
+    for factor in [one for one in case.by_importance if one.kind == NUMBER and one.moves][:2]:
         x = factor.values[rows]
         low, high = np.quantile(x, [ENDS, 1.0 - ENDS])
         found.append((f"the ends of {factor.name}", [x <= low, x >= high]))
-    code = KMeans(min(CLUSTERS, len(np.unique(X, axis=0))), n_init=1, random_state=0).fit_predict(X)
+    code = KMeans(min(5, len(np.unique(X, axis=0))), n_init=1, random_state=0).fit_predict(X)
     found.append(("clusters of rows", [code == k for k in range(code.max() + 1)]))
-    kept = [(name, [block for block in blocks if 0 < block.mean() <= LARGEST]) for name, blocks in found]
+    kept = [(name, [block for block in blocks if 0 < block.mean() <= 0.5]) for name, blocks in found]
     return [(name, blocks) for name, blocks in kept if blocks]
 
 
@@ -66,7 +68,7 @@ def _ridge(case, X, rows):
     """
     if case.model.interval_method == "conformal":
         return None
-    model = KernelRidge(criterion="loo", time_budget=QUICK)
+    model = KernelRidge(criterion="loo", time_budget=1.0)
     try:
         return quietly(model.fit, X, case.y[rows], sample_weight=part(case.weight, rows)).frozen()
     except (ValueError, np.linalg.LinAlgError):

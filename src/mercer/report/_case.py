@@ -1,6 +1,5 @@
 """A fitted model with its rows, seen in one way whatever the model is."""
 
-import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,20 +8,18 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._cached import cached_property
+from mercer._policies import OptionSet
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table
 from mercer.kernels.columns import read_by_name
 from mercer.report._effects import importance
 from mercer.report._factors import find_factors
 from mercer.report.findings import MOST, Allowance, all_short, short
+from mercer.report.options import CheckThresholds, PageContext, ReportLimits
 from mercer.selection.equal import copied_rows, equal_rows
-from mercer.selection.judging import RowsLeftOut, fair_folds, fit_part, new_part, quietly, refit_left_out
+from mercer.selection.judging import fair_folds, fit_part, new_part, quietly
 
-SHOWN = 1000  # rows that are drawn as points
-COLUMNS = 600  # columns that are named: of numbers, categories and texts
 SEED = 0
-LEFT_OUT = 3000  # rows up to which fits without a row are computed
-COPIED = 0.02  # of the rows: so many copies are left out with the row that they are equal to
 LARGEST = 1e150  # stands for λ = ∞, the constant model
 
 
@@ -47,12 +44,23 @@ class Case:
     targets: list
     weight: np.ndarray | None
     budget: Allowance
-    units: dict | None = None
-    fitted_rows: int = 0
-    selection: object = None
-    seen: bool = True
+    units: dict | None
+    fitted_rows: int
+    selection: object
+    context: PageContext
+    limits: ReportLimits
+    checks: CheckThresholds
     forward: bool = False
-    errors: object = None
+
+    @property
+    def seen(self):
+        """Whether the model was fitted on these rows."""
+        return self.context.seen
+
+    @property
+    def errors(self):
+        """Errors on rows left out that intervals are made of, or None."""
+        return self.context.errors
 
     @cached_property
     def factors(self):
@@ -94,8 +102,9 @@ class Case:
         """Whether X is a matrix of kernel values."""
         return self.kernel.pairwise
 
-    def shown(self, limit=SHOWN):
+    def shown(self, limit=None):
         """Rows that are drawn or looked at, ascending: all, or a sample with a fixed seed."""
+        limit = limit or self.limits.rows_drawn
         if self.n <= limit:
             return np.arange(self.n)
         return np.sort(np.random.default_rng(SEED).choice(self.n, limit, replace=False))
@@ -158,11 +167,9 @@ class Case:
         return 0 if self.equal is None else copied_rows(X, self.Y if self.columns > 1 else self.y)
 
 
-def make_case(
-    model, X, y, feature_names=None, target=None, row_labels=None, sample_weight=None, budget=None, units=None,
-    fitted_rows=None, selection=None, seen=True, errors=None,
-):  # fmt: skip
+def make_case(model, X, y, feature_names=None, target=None, context=None, options=()):
     """The case of a fitted model, with X and y checked against each other and against the model."""
+    context = context or PageContext()
     check_is_fitted(model)
     if not isinstance(model, KernelEstimator):
         raise TypeError(f"a report needs a KernelEstimator of mercer.estimators, got {type(model).__name__}.")
@@ -170,7 +177,40 @@ def make_case(
     names, targets = _names(model, X, feature_names), _targets(y, target)
     X = np.asarray(X, dtype=float) if vectors else _as_table(model.our_kernel_, X)
     y = np.asarray(y)
-    n = len(y)
+    _check_rows(model, X, y, names)
+    n, columns = len(y), y.shape[1] if y.ndim == 2 else 1
+    classes = list(model.classes_) if is_classifier(model) else None
+    y = y.astype(float) if classes is None else y
+    options = OptionSet(options)
+    limits = options[ReportLimits]
+    targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
+    return Case(
+        model=model,
+        X=X,
+        y=y[:, 0] if y.ndim == 2 else y,
+        names=all_short(names, drawn=3 * limits.columns),
+        target=targets[0],
+        rows=_row_labels(context.row_labels, n, limits.rows_drawn),
+        vectors=vectors,
+        classes=classes,
+        column=_middle(model.quantile_levels_),
+        columns=columns,
+        Y=y.reshape(n, -1),
+        targets=targets,
+        weight=weights_of(model, n, context.sample_weight),
+        budget=Allowance(limits.time_budget),
+        units=_by_place(X, names, context.units),
+        fitted_rows=max(n, context.fitted_rows or n),
+        selection=model.selection_ if context.selection is None else context.selection,
+        context=context,
+        limits=limits,
+        checks=options[CheckThresholds],
+    )
+
+
+def _check_rows(model, X, y, names):
+    """Refuse rows and names that do not belong together, or to the model."""
+    n, width = len(y), X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(names)
     if n < 3:
         raise ValueError(f"a report needs at least 3 rows, got {n}.")
     if len(X) != n:
@@ -180,38 +220,16 @@ def make_case(
             f"the model was fitted on {len(model.row_lam_)} rows with a λ for each, X and y have {n}: a report needs "
             "the rows of the fit."
         )
-    classes = list(model.classes_) if is_classifier(model) else None
-    if classes is None:
-        y = y.astype(float)
-    columns = y.shape[1] if y.ndim == 2 else 1
-    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(names)
     if len(names) != width:
         raise ValueError(f"feature_names has {len(names)} names, X has {width} columns.")
-    rows = [str(i) for i in range(n)] if row_labels is None else all_short(row_labels, 40, 2 * MOST, SHOWN)
+
+
+def _row_labels(given, n, drawn):
+    """What the rows are called."""
+    rows = [str(i) for i in range(n)] if given is None else all_short(given, 40, 2 * MOST, drawn)
     if len(rows) != n:
         raise ValueError(f"row_labels has {len(rows)} labels for {n} rows.")
-    targets = targets if len(targets) == columns else [f"{targets[0]} {j + 1}" for j in range(columns)]
-    return Case(
-        model=model,
-        X=X,
-        y=y[:, 0] if y.ndim == 2 else y,
-        names=all_short(names, drawn=COLUMNS),
-        target=targets[0],
-        rows=rows,
-        vectors=vectors,
-        classes=classes,
-        column=_middle(model),
-        columns=columns,
-        Y=y.reshape(n, -1),
-        targets=targets,
-        weight=weights_of(model, n, sample_weight),
-        budget=Allowance(None) if budget is None else budget,
-        units=_by_place(X, names, units),
-        fitted_rows=max(n, fitted_rows or n),
-        selection=model.selection_ if selection is None else selection,
-        seen=seen,
-        errors=errors,
-    )
+    return rows
 
 
 def _by_place(X, names, units):
@@ -256,9 +274,8 @@ def _targets(y, given):
     return [short(y.name)] if isinstance(getattr(y, "name", None), str) and y.name else ["y"]
 
 
-def _middle(model):
+def _middle(levels):
     """Which column stands for the prediction: of several quantiles the one nearest the median."""
-    levels = model.quantile_levels_
     return None if levels is None else int(np.argmin(np.abs(levels - 0.5)))
 
 
@@ -277,59 +294,3 @@ def weights_of(model, n, given=None):
         whole = np.rint(found)
         found = np.where(np.abs(found - whole) <= 1e-12 * whole, whole, found)
     return None if np.all(found == 1.0) else found
-
-
-def left_out(case):
-    """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
-    model = case.model
-    if not case.seen:
-        return _unseen(case)
-    kinds = ("exact", "close") if case.classes is None else ("exact",)  # a class of one row is not to be judged
-    few = case.n <= LEFT_OUT and not case.sampled
-    copied = case.copies > COPIED * case.n
-    own = few and model.leaves_out in kinds and not (case.pairwise and model.linear) and not copied
-    if own or (model.row_weight_ is not None and few):
-        rows = len(model.row_weight_ if model.row_weight_ is not None else model.row_target_)
-        if rows != case.n:
-            raise ValueError(
-                f"the model was fitted on {rows} rows, X and y have {case.n}: a report needs the rows of the fit."
-            )
-    if own:
-        return quietly(model.left_out)
-    found = refit_left_out(model, case.X, case.Y if case.columns > 1 else case.y, case.weight,
-                     case.equal if copied else None)  # fmt: skip
-    if not case.sampled:
-        return found
-    return replace(found, how=f"{found.how}, {case.n} of the {case.fitted_rows} rows of the fit alone")
-
-
-def _unseen(case):
-    """What the model itself says of rows that it was not fitted on."""
-    model, how = case.model, f"{case.n} rows that the fit has not seen"
-    if case.classes is not None:
-        proba = quietly(model.predict_proba, case.X) if hasattr(model, "predict_proba") else None
-        return RowsLeftOut(np.asarray(quietly(model.predict, case.X)).astype(object), how, False, proba=proba)
-    if model.probabilistic:
-        f, std = quietly(model.predict, case.X, return_std=True, noisy=True)
-        return RowsLeftOut(np.asarray(f), how, False, std=np.asarray(std))
-    return RowsLeftOut(np.asarray(quietly(model.predict, case.X)), how, False)
-
-
-def counted(weight, n):
-    """(Σw)²/Σw², how many equal rows say as much; n without weights."""
-    return float(n) if weight is None else float(weight.sum() ** 2 / np.sum(weight**2))
-
-
-def data_hash(case):
-    """SHA-256 of X and y, of names and shapes; None for objects that have no bytes of their own."""
-    about = repr((case.n, case.names, case.target, (case.y if case.columns == 1 else case.Y).tolist()))
-    X = np.asarray(case.X, dtype="<f8") if case.vectors else case.X
-    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
-        inside = np.ascontiguousarray(X).tobytes()
-    else:
-        columns = [list(X[name]) for name in X.columns] if hasattr(X, "columns") else [X]
-        cells = [cell for column in columns for row in column for cell in (row if isinstance(row, list) else [row])]
-        if not all(isinstance(cell, str | bytes | int | float | np.generic) for cell in cells):
-            return None
-        inside = repr(cells).encode()
-    return hashlib.sha256(about.encode() + inside).hexdigest()

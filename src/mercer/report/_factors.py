@@ -10,8 +10,6 @@ from mercer.kernels.visit import walk
 from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
-NAMED = 3  # columns that are named in a label
-
 
 def labels(case):
     """{hyper-parameter: its name by the columns that it is about}."""
@@ -39,22 +37,21 @@ def _label(own, columns, every, owner):
     names = list(dict.fromkeys(owner[place].name if place in owner else str(place) for place in columns))
     if columns == every or not names:
         return words if len(every) > 1 else f"{words} of {names[0]}" if names else words
-    more = len(names) - NAMED
-    return f"{words} of {', '.join(names[:NAMED])}" + (f" and {more} more" if more > 0 else "")
+    more = len(names) - 3
+    return f"{words} of {', '.join(names[:3])}" + (f" and {more} more" if more > 0 else "")
 
 
 NUMBER, LEVELS, TEXT = "number", "levels", "text"
 MOST_LEVELS = 30
-RARE, FAR = 3, 4.0  # rows of a level that is odd, and robust deviations of a number that is
 MISSING = " (missing)"  # the end of a name that a table gives to such a mark
 INDICATOR = re.compile(r"(.+?) = (.+)")
 
 
-def far(value, values):
+def is_far(value, values):
     """Whether a value is far from most values."""
     middle = np.median(values)
     spread = 1.4826 * np.median(np.abs(values - middle)) or np.std(values)
-    return bool(abs(value - middle) > FAR * spread)
+    return bool(abs(value - middle) > 4.0 * spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +100,8 @@ class Factor:
         """Whether a value is far from those of most rows, or a level of hardly any."""
         if self.kind == LEVELS:
             count = int(np.sum(self.values == value))
-            return count <= RARE and count < 0.02 * len(self.values)
-        return far(value, self.values)
+            return count <= 3 and count < 0.02 * len(self.values)
+        return is_far(value, self.values)
 
     @property
     def marks(self):

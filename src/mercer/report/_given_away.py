@@ -4,16 +4,16 @@ import numpy as np
 from scipy.stats import rankdata
 
 from mercer.report._factors import MISSING
+from mercer.report.parts import Leak, StandInValue
 from mercer.selection.judging import quietly
 
-COLUMNS = 200  # columns that are looked at
 FEWEST, ENOUGH = 8, 20  # rows from which an exact copy, and a perfect order, is no chance
 VALUES = 5  # different ones that a rounded copy has, at least
 EXACT, PERFECT = 1e-9, 0.9995  # of a straight line, and the correlation from which an order is perfect
 DECIMALS = range(-6, 9)
 
 EQUAL, LINE, ROUNDED, ORDER = "equal", "line", "rounded", "order"  # the surest first
-SAID = {
+HOW_LEAKED = {
     EQUAL: "it is the target itself",
     LINE: "it is the target times a constant, plus another",
     ROUNDED: "one is the other, rounded",
@@ -22,42 +22,42 @@ SAID = {
 
 
 def leak_of(case, numbers):
-    """{name, correlation, how} of the column that alone is closest to the target; None where nothing can be said."""
+    """The column that alone is closest to the target; None where nothing can be said."""
     if case.classes is not None:
         return _leak_of_labels(case)
     if case.n < FEWEST or not np.ptp(case.y) > 0:
         return None
-    found = [_closeness(case, factor) for factor in numbers[:COLUMNS] if factor.moves]
-    found = [one for one in found if one is not None and (one["how"] in (EQUAL, LINE, ROUNDED) or case.n >= ENOUGH)]
+    found = [_closeness(case, factor) for factor in numbers if factor.moves]
+    found = [one for one in found if one is not None and (one.how in (EQUAL, LINE, ROUNDED) or case.n >= ENOUGH)]
     order = [EQUAL, LINE, ROUNDED, ORDER, None]
-    return min(found, key=lambda one: (order.index(one["how"]), -one["correlation"]), default=None)
+    return min(found, key=lambda one: (order.index(one.how), -one.correlation), default=None)
 
 
 def _closeness(case, factor):
     """How close one column of numbers is to the target, where it has a value."""
-    there = _known(case, factor)
+    there = _rows_with_value(case, factor)
     y, x = case.y[there], factor.shown(factor.values[there])
     if len(y) < FEWEST or not np.ptp(x) > 0 or not np.ptp(y) > 0:
         return None
     r = quietly(lambda: abs(float(np.corrcoef(x / np.abs(x).max(), y / np.abs(y).max())[0, 1])))
     rank = abs(float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]))
     size = max(r, rank) if np.isfinite(r) else rank
-    return {"name": factor.name, "correlation": size, "how": _how(x, y, size)}
+    return Leak(name=factor.name, correlation=size, how=_how(x, y, size))
 
 
 def _how(x, y, size):
-    """What a column has to do with the target, in one word of `SAID`; None where it is no more than correlated."""
+    """How a column gives the target away, in one word of `HOW_LEAKED`; None where it is no more than correlated."""
     if np.allclose(x, y, rtol=EXACT, atol=EXACT * np.abs(y).max()):
         return EQUAL
     a, e = ((v - v.mean()) / np.ptp(v) for v in (x, y))
     if np.abs(e - float(e @ a) / float(a @ a) * a).max() < 10 * EXACT and len(np.unique(x)) >= VALUES:
         return LINE
-    if _rounded(x, y) or _rounded(y, x):
+    if _is_rounding(x, y) or _is_rounding(y, x):
         return ROUNDED
     return ORDER if size > PERFECT else None
 
 
-def _rounded(short, whole):
+def _is_rounding(short, whole):
     """Whether one is the other with fewer decimals, rounded or cut off."""
     if len(np.unique(short)) < VALUES:
         return False
@@ -70,7 +70,7 @@ def _rounded(short, whole):
     return False
 
 
-def _known(case, factor):
+def _rows_with_value(case, factor):
     """Rows in which a column has a value of its own, and not one that was filled in."""
     mark = next((one for one in case.factors if one.marks and one.name == f"{factor.name}{MISSING}"), None)
     if mark is None:
@@ -83,33 +83,32 @@ def _leak_of_labels(case):
     if case.n < ENOUGH:
         return None
     label = np.searchsorted(case.classes, case.y)
-    for factor in case.factors[:COLUMNS]:
+    for factor in case.factors[: case.limits.columns]:
         if not factor.moves or factor.marks:
             continue
         values, code = np.unique(factor.values, return_inverse=True)
         pairs = len(np.unique(np.column_stack([code, label]), axis=0))
         if len(values) == len(np.unique(label)) == pairs:
-            return {"name": factor.name, "correlation": 1.0, "how": EQUAL}
+            return Leak(name=factor.name, correlation=1.0, how=EQUAL)
     return None
 
 
 # ------------------------------------------------------------------------------------- missing values
-TWICE, FAR, MOST = 2, 1.0, 0.6  # rows with it; distance from the others in their range; share of the rows
 
 
 def stand_in_of(numbers):
-    """{name, value, rows, low, high} of a column in which a number such as −999 may stand for a missing value."""
-    for factor in numbers[:COLUMNS]:
+    """A column in which a number such as −999 may stand for a missing value."""
+    for factor in numbers:
         x = factor.shown(factor.values)
         for value in (x.min(), x.max()):
             here = np.isclose(x, value, rtol=1e-9)
             rest, count = x[~here], int(here.sum())
-            if not TWICE <= count <= MOST * len(x) or not len(rest) or factor.dates or not _nines(value):
+            if not 2 <= count <= 0.6 * len(x) or not len(rest) or factor.dates or not _nines(value):
                 continue
             gap = rest.min() - value if value < rest.min() else value - rest.max()
-            if gap >= FAR * np.ptp(rest) and gap > 0:
-                return {"name": factor.name, "value": float(round(value, 6)), "rows": count,
-                        "low": float(rest.min()), "high": float(rest.max())}  # fmt: skip
+            if gap >= np.ptp(rest) and gap > 0:
+                return StandInValue(name=factor.name, value=float(round(value, 6)), rows=count,
+                                    low=float(rest.min()), high=float(rest.max()))  # fmt: skip
     return None
 
 

@@ -50,10 +50,9 @@ def percent(value):
     return f"{100 * value:.0f} %" if value >= 0.1 or value == 0 else f"{100 * value:.2g} %"
 
 
-def pair(one):
-    """A score with its error."""
-    said = f"{one['score']:.3g} ± {one['error']:.2g}" if one["error"] else f"{one['score']:.3g}"
-    return said.replace("-", "−")
+def with_error(score, error):
+    """A score with its standard error."""
+    return (f"{score:.3g} ± {error:.2g}" if error else f"{score:.3g}").replace("-", "−")
 
 
 def show(value):
@@ -78,14 +77,9 @@ def and_list(words):
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def fitted_rows(s):
-    """Rows of the fit; the page may be about some of them."""
-    return s["data"].get("fitted_rows", s["data"]["rows"])
-
-
 def last_doubling(learning):
     """(share by which the last doubling of the rows lowered the error, whether that is beyond its standard errors)."""
-    sizes, error, spread = learning["sizes"], learning["error"], learning["spread"]
+    sizes, error, spread = learning.sizes, learning.error, learning.spread
     half = sizes[-1] / 2
     below = max((k for k, size in enumerate(sizes[:-1]) if size <= half), default=0)
     before = float(np.interp(math.log(half), np.log(sizes), error))
@@ -144,8 +138,8 @@ def name(text):
     return el("bdi", text)
 
 
-def rounded(text):
-    """A kernel as text with four digits in its numbers: the page shows it so, and has the full one at its end."""
+def with_four_digits(text):
+    """A kernel as text with four digits in its numbers; the full one is at the end of the page."""
     return re.sub(r"\d+\.\d{4,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.4g}", text)
 
 

@@ -5,7 +5,9 @@ import numpy as np
 from mercer._clock import Clock
 from mercer.report._case import SEED
 from mercer.report._factors import indicators
-from mercer.report.findings import missing, short
+from mercer.report.findings import short
+from mercer.report.parts import Missing
+from mercer.report.parts_fit import LearningFindings, ModelScore, NoiseFloor, Optimism, ScoreFindings
 from mercer.selection.judging import (
     RowsLeftOut,
     average,
@@ -18,30 +20,27 @@ from mercer.selection.judging import (
 )
 from mercer.selection.noise import noise_level
 
-WIDE = 200  # columns beyond which there is no model of columns to compare with
-MANY = 20_000  # rows beyond which simple models are compared on a sample
-
 
 def own_scores(case, left):
     """Scores of the left-out predictions, and of simple models judged by the same rows."""
     this = measure(case.y, left.predicted, case.classes is not None, case.weight)
-    return {
-        "how": left.how,
-        "nested": False,
-        "metric": "accuracy" if case.classes is not None else "R²",
-        "models": [{"name": "this model", **this}, *_simple(case)],
-        "folds": None,
-        "optimism": None,
-    }
+    return ScoreFindings(
+        how=left.how,
+        nested=False,
+        metric="accuracy" if case.classes is not None else "R²",
+        models=[ModelScore(name="this model", **this), *_simple(case)],
+        folds=None,
+        optimism=None,
+    )
 
 
 def _simple(case):
     """The simple models with their measures."""
-    rows, labels = case.shown(MANY), case.classes is not None
+    rows, labels = case.shown(case.limits.rows_simple), case.classes is not None
     y, w, X = case.y[rows], part(case.weight, rows), _readable(case, rows)
     equal = None if case.equal is None else np.unique(case.equal[rows], return_inverse=True)[1]
     found = judge_simple_models(X, y, labels, fair_folds(y, labels, equal), w, case.budget)
-    return [{"name": name, **measure(y, values, labels, w)} for name, values in found]
+    return [ModelScore(name=name, **measure(y, values, labels, w)) for name, values in found]
 
 
 def _readable(case, rows):
@@ -49,7 +48,7 @@ def _readable(case, rows):
     if case.pairwise:
         return None
     X = np.asarray(case.X[rows], dtype=float) if case.vectors else indicators(case, rows)
-    return None if X is None or X.shape[1] > WIDE else X
+    return None if X is None or X.shape[1] > case.limits.columns else X
 
 
 def given_scores(case, scores):
@@ -58,87 +57,94 @@ def given_scores(case, scores):
     for key in ("standard_error", "optimism_error"):
         if found.get(key) is not None and not np.isfinite(found[key]):
             found[key] = None  # one fold does not tell
-    predictions = found.get("predictions")
-    predictions = None if predictions is None else case.one(_as_predictions(predictions, case))
+    predictions, std = (_as_predictions(found.get(key), case) for key in ("predictions", "deviations"))
     if predictions is not None and len(predictions) != case.n:
         raise ValueError(f"scores has predictions of {len(predictions)} rows, X has {case.n}.")
-    folds, optimism = found.get("scores"), found.get("optimism")
-    this = {"score": found.get("score", found.get("mean")), "error": found.get("standard_error")}
-    this |= {key: found.get(key) for key in ("rmse", "mae")}  # of all rows that judged, which may be more than these
-    if predictions is not None:
-        counted = measure(case.y, predictions, case.classes is not None, case.weight)
-        this = counted | {key: value for key, value in this.items() if value is not None}
+    folds, optimism, proba = found.get("scores"), found.get("optimism"), found.get("probabilities")
     nested = "nested cross-validation" if folds is None else f"nested cross-validation, {len(folds)} folds"
-    how, proba = found.get("how") or nested, found.get("probabilities")
+    how = found.get("how") or nested
+    judged = ScoreFindings(
+        how=how,
+        forward=bool(found.get("forward")),
+        nested=True,
+        metric={"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score"))),
+        models=[_given_score(case, found, predictions), *(_given_simple(found) or _simple(case))],
+        folds=folds,
+        optimism=None if optimism is None else Optimism(value=optimism, error=found.get("optimism_error")),
+    )
     proba = None if proba is None else np.asarray(proba, dtype=float)
-    std = found.get("deviations")
-    std = None if std is None or predictions is None else case.one(_as_predictions(std, case))
-    return {
-        "how": how,
-        "forward": bool(found.get("forward")),
-        "nested": True,
-        "metric": {"r2": "R²"}.get(found.get("scoring"), str(found.get("scoring", "score"))),
-        "models": [{"name": "this model", **this}, *(_given_simple(found) or _simple(case))],
-        "folds": folds,
-        "optimism": None if optimism is None else {"value": optimism, "error": found.get("optimism_error")},
-    }, None if predictions is None else RowsLeftOut(predictions, how, False, std, proba)
+    return judged, None if predictions is None else RowsLeftOut(predictions, how, False, std, proba)
+
+
+def _given_score(case, found, predictions):
+    """The score of the model: what was given, which may be of more rows than these; the rest from its predictions."""
+    given = {"score": found.get("score", found.get("mean")), "error": found.get("standard_error")}
+    given |= {key: found.get(key) for key in ("rmse", "mae")}
+    if predictions is not None:
+        known = {key: value for key, value in given.items() if value is not None}
+        given = measure(case.y, predictions, case.classes is not None, case.weight) | known
+    return ModelScore(name="this model", **given)
 
 
 def _as_predictions(values, case):
     """Predictions as numbers, nan where there is none; or as labels, None where there is none."""
+    if values is None:
+        return None
     if case.classes is None:
-        return np.array([np.nan if value is None else value for value in values], dtype=float)
-    return np.array(list(values), dtype=object)
+        return case.one(np.array([np.nan if value is None else value for value in values], dtype=float))
+    return case.one(np.array(list(values), dtype=object))
 
 
 def _given_simple(found):
     """Simple models that the scores bring along, each with its name."""
-    kept = ("score", "error", "rmse", "mae")
-    return [{"name": short(one["name"]), **{key: one.get(key) for key in kept}} for one in found.get("baselines") or []]
+    return [ModelScore(name=short(one["name"]), **{key: one.get(key) for key in ("score", "error", "rmse", "mae")})
+            for one in found.get("baselines") or []]  # fmt: skip
 
 
-ROWS = 1500  # rows that the curve is drawn from
-SIZES, LEAST = 6, 8
+SIZES, LEAST = 6, 8  # of the curve, and rows of the first
 GROWTH = 2.0  # the power of the rows with which a fit takes longer, where few of them hardly count
-ENOUGH = 20
-LIMIT = 20.0  # seconds
-NEIGHBOURS = 2000  # rows up to which the noise is read off neighbours
+FEWEST = 20  # rows of a curve
 
 
 def learning_section(case, alone):
     """Errors of five folds at a few sizes, kernel and λ as they are; the noise floor; what leaving one out brings."""
-    if case.n < ENOUGH:
-        return missing(f"A learning curve needs {ENOUGH} rows; there are {case.n}.")
+    most = case.limits.rows_learnt
+    if case.n < FEWEST:
+        return Missing(missing=f"A learning curve needs {FEWEST} rows; there are {case.n}.")
     if case.forward:
-        return missing(
-            "A series is judged by forecasts, of which rows drawn from all of it tell nothing: no learning curve."
+        return Missing(
+            missing="A series is judged by forecasts, of which rows drawn at random tell nothing: no learning curve."
         )
     if not case.seen:
-        return missing(f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it.")
-    if case.pairwise and case.n > ROWS:
-        return missing(f"A matrix of kernel values is not sampled; the learning curve is drawn up to {ROWS} rows.")
-    if skipped := case.budget.skips("learning curve"):
-        return skipped
-    rows = case.shown(ROWS)
+        return Missing(
+            missing=f"The fit had {case.fitted_rows} other rows: a curve of these {case.n} tells nothing of it."
+        )
+    if case.pairwise and case.n > most:
+        return Missing(
+            missing=f"A matrix of kernel values is not sampled; the learning curve is drawn up to {most} rows."
+        )
+    if case.budget.skips("learning curve"):
+        return case.budget.missing
+    rows = case.shown(most)
     sizes, errors, spreads, why = _curve(case, rows)
     if len(sizes) < 2:
-        return missing(why)
+        return Missing(missing=why)
     whole = alone is not None and alone.one_by_one and len(rows) == case.n
-    return {
-        "metric": "RMSE" if case.classes is None else "error rate",
-        "rows": len(rows),
-        "of": case.fitted_rows,
-        "sizes": sizes,
-        "error": np.array(errors),
-        "spread": np.array(spreads),
-        "all_but_one": _error(case, case.y, alone.predicted, np.arange(case.n)) if whole else None,
-        "floor": _floor(case),
-    }
+    return LearningFindings(
+        metric="RMSE" if case.classes is None else "error rate",
+        rows=len(rows),
+        of=case.fitted_rows,
+        sizes=sizes,
+        error=np.array(errors),
+        spread=np.array(spreads),
+        all_but_one=_error(case, case.y, alone.predicted, np.arange(case.n)) if whole else None,
+        floor=_floor(case),
+    )
 
 
 def _curve(case, rows):
     """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
-    clock = Clock(min(case.budget.left, LIMIT))
+    clock = Clock(min(case.budget.left, case.limits.seconds_of_learning))
     split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in case.folds()]
     rng = np.random.default_rng(SEED)
     split = [(rng.permutation(train), test) for train, test in split if len(test)]
@@ -152,7 +158,7 @@ def _curve(case, rows):
         if sizes and not clock.fits(took * (size / before) ** GROWTH):
             why = "A learning curve takes too long for this model, and is left out."
             break
-        tried, before = [_one(case, train[:size], test) for train, test in split], size
+        tried, before = [_fold_error(case, train[:size], test) for train, test in split], size
         found = [one for one in tried if not isinstance(one, str)]
         if not found:
             why = f"There is no learning curve: of {size} rows no fit succeeded ({tried[-1].rstrip('.')})."
@@ -165,7 +171,7 @@ def _curve(case, rows):
     return sizes, errors, spreads, why
 
 
-def _one(case, train, test):
+def _fold_error(case, train, test):
     """(error on a fold, its weight); where the rows do not make a model, why."""
     train = np.sort(train)
     if case.classes is not None and len(np.unique(case.y[train])) < 2:
@@ -192,16 +198,16 @@ def _floor(case):
     if case.classes is not None or case.pairwise:
         return None
     X = case.kernel.validate(case.X)
-    found, how = (None, None) if case.n > NEIGHBOURS else _level(case, X)
+    found, how = (None, None) if case.n > case.limits.rows_compared else _level(case, X)
     if how == "duplicates":
-        return {"value": found, "how": "rows with equal inputs", "exact": True}
+        return NoiseFloor(value=found, how="rows with equal inputs", exact=True)
     model = case.model
     if model.probabilistic and model.row_lam_ is None:
-        return {"value": float(np.sqrt(model.lam_)), "how": "the noise variance of the model", "exact": True}
+        return NoiseFloor(value=float(np.sqrt(model.lam_)), how="the noise variance of the model", exact=True)
     residual = _from_residuals(case)
     if residual is not None:
-        return {"value": residual, "how": "residuals of the fit and its degrees of freedom", "exact": True}
-    return None if found is None else {"value": found, "how": "nearest rows, slope included", "exact": False}
+        return NoiseFloor(value=residual, how="residuals of the fit and its degrees of freedom", exact=True)
+    return None if found is None else NoiseFloor(value=found, how="nearest rows, slope included", exact=False)
 
 
 def _level(case, X):
@@ -217,7 +223,9 @@ def _level(case, X):
 
 def _from_residuals(case):
     """√(Σ wᵢ(yᵢ − f(xᵢ))²/(n − dof)) of a ridge model whose degrees of freedom are known."""
-    leverage = quietly(lambda: case.model.leverage_) if case.model.linear and case.n <= NEIGHBOURS else ()
+    leverage = (
+        quietly(lambda: case.model.leverage_) if case.model.linear and case.n <= case.limits.rows_compared else ()
+    )
     if len(leverage) != case.n:
         return None
     used = np.isfinite(leverage)

@@ -1,6 +1,7 @@
 """What the sections are built of: headings, panels with a chart or a table, and the line of a part that is missing."""
 
 import re
+from dataclasses import replace
 
 from mercer.report import svg
 from mercer.report._html import el, show, table
@@ -16,7 +17,7 @@ def section(key, title, *children):
     return el("section", el("h2", title, id=key), *children, aria_labelledby=key)
 
 
-def marked(text):
+def mark_commands(text):
     """A sentence with what is to be typed in the letters of code, and whole on one line."""
     return [el("code", part, class_="keep") if k % 2 else part for k, part in enumerate(TYPED.split(text))]
 
@@ -34,47 +35,47 @@ def figures(charts, heading="h3"):
 
 def figure(made, heading="h3"):
     """One chart: title, picture, legend, what it shows in words; how to read it and its numbers unfold."""
-    named = [one for mark in made["marks"] if mark["name"] for one in _ranges(mark)]
-    legend = [el("li", svg.key(mark), el("span", mark["name"])) for mark in named]
+    named = [one for mark in made.marks if mark.name for one in _ranges(mark)]
+    legend = [el("li", svg.key(mark), el("span", mark.name)) for mark in named]
     return el(
         "figure",
-        el(heading, made["title"], class_="figure-title"),
-        el("div", svg.draw(made), class_="plot", id=f"plot-{made['key']}"),
+        el(heading, made.title, class_="figure-title"),
+        el("div", svg.draw(made), class_="plot", id=f"plot-{made.key}"),
         el("ul", legend, class_="legend") if legend else None,
-        el("figcaption", said(made["alt"]), said(f" {made['note']}") if made["note"] else None),
+        el("figcaption", stand_out(made.alt), stand_out(f" {made.note}") if made.note else None),
         _numbers(made),
-        class_="chart broad" if made["size"] == BROAD else "chart",
+        class_="chart broad" if made.size == BROAD else "chart",
     )
 
 
 def _numbers(made):
     """How to read a chart, and the numbers behind it, or some of them."""
     found = numbers_of(made)
-    read = el("p", made["read"], class_="read")
+    read = el("p", made.read, class_="read")
     if found is None:
         return el("details", el("summary", "How to read it"), read)
     head, rows, of = found
     some = "" if len(rows) == of else f", {len(rows)} of {show(of)}"
     return el("details", el("summary", f"How to read it; numbers{some}"), read,
-              table(f"{made['title']}: numbers", head, rows, hidden=True))  # fmt: skip
+              table(f"{made.title}: numbers", head, rows, hidden=True))  # fmt: skip
 
 
-def folded(title, *children):
+def fold(title, *children):
     """A part that is folded away until it is asked for."""
     return el("details", el("summary", title), *children, class_="folded")
 
 
 def _ranges(mark):
     """A mark of the legend; of cells with high values dark one for each shade, from the highest."""
-    if mark["kind"] != "cells" or mark["dark"] != "high":
+    if mark.kind != "cells" or mark.dark != "high":
         return [mark]
-    limits = mark["levels"]
+    limits = mark.levels
     words = [f"{show(a)} to {show(b)}" for a, b in zip(limits[:-1], limits[1:], strict=True)]
     words = [f"below {show(limits[0])}", *words, f"above {show(limits[-1])}"]
-    return [{**mark, "name": text, "shade": k} for k, text in enumerate(reversed(words))]
+    return [replace(mark, name=text, shade=k) for k, text in enumerate(reversed(words))]
 
 
-def said(text):
+def stand_out(text):
     """A few words that stand out from the explanation."""
     return el("span", text, class_="said")
 

@@ -2,41 +2,41 @@
 
 from mercer.report import _choices, _figures
 from mercer.report._additive import part_charts
-from mercer.report._html import el, filled, fitted_rows, listed, name, percent, rounded, show, size_text, table
-from mercer.report._panels import absent, bar, code, figures, folded, panels, remark, section
+from mercer.report._html import Safe, el, filled, listed, name, percent, show, size_text, table, with_four_digits
+from mercer.report._panels import absent, bar, code, figures, fold, panels, remark, section
 
-LISTED = 8  # columns of the table of importance, before the rest is folded away
+LISTED = 8  # columns of the table of importance; the rest is folded away
 
 
 def selection(s):
     """Why this λ and this kernel."""
-    sel = s["selection"]
-    chosen, path, surface = sel["chosen"], sel["path"] or {}, sel["surface"] or {}
-    title = "Why this kernel" if chosen["lam"] is None else "Why this λ and kernel"
-    by = f"chosen by {chosen['criterion']}" if chosen["criterion"] else "given, not chosen"
-    if chosen.get("noise") is not None and not chosen["criterion"]:
-        by = f"the loss and its weight are set for the noise that was found, σ = {show(chosen['noise'])}"
-    lam = None if chosen["lam"] is None else f", λ = {show(chosen['lam'])}"
-    if chosen.get("for_each_row"):
+    sel = s.selection
+    chosen = sel.chosen
+    title = "Why this kernel" if chosen.lam is None else "Why this λ and kernel"
+    by = f"chosen by {chosen.criterion}" if chosen.criterion else "given, not chosen"
+    if chosen.noise is not None and not chosen.criterion:
+        by = f"the loss and its weight are set for the noise that was found, σ = {show(chosen.noise)}"
+    lam = None if chosen.lam is None else f", λ = {show(chosen.lam)}"
+    if chosen.for_each_row:
         lam += ", the geometric mean, since each row has its own"
-    words = [el("p", "The kernel is ", el("span", chosen.get("words") or rounded(chosen["kernel"])), lam, f"; {by}.")]
-    why = [one["missing"] for one in (path, surface if surface != path else {}) if "missing" in one]
+    words = [el("p", "The kernel is ", el("span", chosen.words or with_four_digits(chosen.kernel)), lam, f"; {by}.")]
+    why = dict.fromkeys(one.missing for one in (sel.path, sel.surface) if one is not None and not one)
     charts = figures(_choices.selection_charts(s))
     shown, more = charts[:3], charts[3:]
-    mixed = [one for one in sel["candidates"] if one.get("weight")]
+    mixed = [one for one in sel.candidates if one.weight]
     if mixed:
         shown, more = [], charts  # what the search tried is for those who ask
-        rows = [[el("span", one["words"]), one["lam"], percent(one["weight"]), bar(one["weight"])]
-                for one in sorted(mixed, key=lambda one: -one["weight"])]  # fmt: skip
+        rows = [[el("span", one.words), one.lam, percent(one.weight), bar(one.weight)]
+                for one in sorted(mixed, key=lambda one: -one.weight)]  # fmt: skip
         head = ["kernel", "λ", "weight", ""]
         shown.append(table("Kernels that are mixed, by how well they foresee rows they have not seen", head, rows,
                            classes="wide"))  # fmt: skip
     hyper = [absent(one) for one in why]
-    hyper += [remark(f"{chosen['more']} more hyper-parameters are not listed.")] if chosen["more"] else []
-    inside = panels(more, _picks(path), _hyper(chosen), _candidates(sel["candidates"]))
+    hyper += [remark(f"{chosen.more} more hyper-parameters are not listed.")] if chosen.more else []
+    inside = panels(more, _picks(sel.path), _hyper(chosen), _candidates(sel.candidates))
     return section(
         "selection", title, *words, panels(_moves(sel), figures(part_charts(s))), panels(shown),
-        folded("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
+        fold("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
         *_choices.landmarks(s),
         *_choices.local(s),
     )  # fmt: skip
@@ -44,38 +44,36 @@ def selection(s):
 
 def _moves(sel):
     """How far each part of the kernel moves the prediction."""
-    sizes = sel.get("moves") or []
-    top = max([one["size"] for one in sizes] + [1e-300])
-    rows = [[el("span", one["words"]), one["size"], bar(one["size"] / top)] for one in sizes]
+    sizes = sel.moves or []
+    top = max([one.size for one in sizes] + [1e-300])
+    rows = [[el("span", one.words), one.size, bar(one.size / top)] for one in sizes]
     head = ["part", "standard deviation over the rows", ""]
     return table("How far each part moves the prediction", head, rows, classes="wide") if rows else None
 
 
 def _hyper(chosen):
     """The hyper-parameters, their bounds, and their errors where they are known."""
-    rows = [[name(one["name"]), one["value"], el("span", f"{show(one['low'])} to {show(one['high'])}", class_="keep"),
-             one["error"]] for one in chosen["parameters"]]  # fmt: skip
+    rows = [[name(one.name), one.value, el("span", f"{show(one.low)} to {show(one.high)}", class_="keep"),
+             one.error] for one in chosen.parameters]  # fmt: skip
     head = ["hyper-parameter", "value", "bounds", "error of its log"]
     return table("Hyper-parameters of the kernel", *filled(head, rows)) if rows else None
 
 
 def _picks(path):
     """What each rule chooses, and what the model without a row would lose by it."""
-    if "picks" not in path:
+    if not path:
         return None
     rows = []
-    for one in path["picks"]:
-        end = "" if one["status"] == "ok" else one["status"].replace("_", " ")
-        rows.append([one["rule"], one["lam"], one["dof"], one.get("loss"), end])
+    for one in path.picks:
+        end = "" if one.status == "ok" else one.status.replace("_", " ")
+        rows.append([one.rule, one.lam, one.dof, one.loss, end])
     head = ["rule", "λ", "degrees of freedom", "leave-one-out error, times the least", "where it ended"]
     return table("The λ that each rule chooses", *filled(head, rows))
 
 
 def _candidates(listed):
     """Kernels that were compared, in words."""
-    rows = [
-        [el("span", one.get("words") or rounded(one["kernel"])), one["value"] - listed[0]["value"]] for one in listed
-    ]
+    rows = [[el("span", one.words or with_four_digits(one.kernel)), one.value - listed[0].value] for one in listed]
     head = ["kernel", "criterion, behind the first"]
     return table("Kernels that were compared, best first", head, rows, classes="wide") if rows else None
 
@@ -83,86 +81,89 @@ def _candidates(listed):
 # ---------------------------------------------------------------------------------------------- effects
 def effects(s):
     """What each column does."""
-    e, title = s["effects"], "What each column does"
-    sliders = s.get("whatif") or {}
-    if "missing" in e:
-        return section("effects", title, absent(e["missing"]))
-    words = [el("p", "Importance is the ", e["measure"], ".")]
-    top = max([one["rise"] for one in e["columns"]] + [1e-12])
-    rows = [[name(one["name"]), one["rise"], bar(one["rise"] / top)] for one in e["columns"]]
-    if e["more"]:
-        words.append(remark(f"{e['more']} weaker columns are not listed."))
-    if e.get("texts"):
-        words.append(absent(f"Texts have importance, but neither curve nor slider: {listed(e['texts'], 5)}."))
-    elif "missing" in sliders:
-        words.append(absent(sliders["missing"]))
-    pairs = e.get("pairs") or {}
-    if "missing" in pairs and e["curves"]:
-        words.append(absent(pairs["missing"]))
-    told = table("Columns, the strongest first", ["column", "importance", ""], rows[:LISTED])
-    rest = [folded("All columns by importance", table("Weaker columns", ["column", "importance", ""], rows[LISTED:]))]
+    e, title = s.effects, "What each column does"
+    if not e:
+        return section("effects", title, absent(e.missing))
+    words = [el("p", "Importance is the ", e.measure, ".")]
+    top = max([one.rise for one in e.columns] + [1e-12])
+    rows = [[name(one.name), one.rise, bar(one.rise / top)] for one in e.columns]
+    if e.more:
+        words.append(remark(f"{e.more} weaker columns are not listed."))
+    if e.texts:
+        words.append(absent(f"Texts have importance, but neither curve nor slider: {listed(e.texts, 5)}."))
+    elif not s.whatif:
+        words.append(absent(s.whatif.missing))
+    if not e.pairs and e.curves:
+        words.append(absent(e.pairs.missing))
+    first = table("Columns, the strongest first", ["column", "importance", ""], rows[:LISTED])
+    rest = [fold("All columns by importance", table("Weaker columns", ["column", "importance", ""], rows[LISTED:]))]
     curves = figures([*_figures.effect_charts(s, False), *_figures.pair_charts(s)])
-    made = panels(told, curves)
-    return section("effects", title, *words, made, *(rest if len(rows) > LISTED else ()), _pairs(pairs))
+    made = panels(first, curves)
+    return section("effects", title, *words, made, *(rest if len(rows) > LISTED else ()), _pairs(e.pairs))
 
 
 def _pairs(pairs):
     """How strongly columns interact, folded away."""
-    if "listed" not in pairs:
+    if not pairs:
         return None
-    rows = [[name(" and ".join(one["names"])), one["H"], one["strength"]] for one in pairs["listed"]]
+    rows = [[name(" and ".join(one.names)), one.H, one.strength] for one in pairs.listed]
     head = ["pair", "H", "size, in sd of the prediction"]
-    return folded("Interactions of the strongest columns", table("Interactions", head, rows))
+    return fold("Interactions of the strongest columns", table("Interactions", head, rows))
 
 
 # ------------------------------------------------------------------------------------------------- rows
 def rows(s):
     """Rows that deserve a look, with their inputs; a value that is far from most is marked."""
-    r, regression = s["rows"], s["task"] == "regression"
+    r, regression = s.rows, s.regression
     words = []
-    if regression and not r["influence"]:
+    if regression and not r.influence:
         words.append(absent("Influence is known for ridge models and Gaussian processes with a constant trend, up to "
                             "3000 rows."))  # fmt: skip
-    if not r["duplicates"]["listed"]:
+    if not r.duplicates.listed:
         equal = "There are no equal inputs with different targets."
-        compared = r["duplicates"].get("compared", s["data"]["vectors"])
-        words.append(absent(equal if compared else "Objects of this kind are not compared for equality."))
+        words.append(absent(equal if r.duplicates.compared else "Objects of this kind are not compared for equality."))
+    first = [_surprising(r), _largest(s)] if regression else [_surprising(r)]
     spread = "spread of the target" if regression else "classes beyond one"
-    inputs = r.get("inputs") or []
-    first = [
-        _listed("Rows whose class surprises the model most", r.get("surprising"),
-                {"row": "row", "class": "class", "predicted": "predicted", "probability": "probability of its class"},
-                inputs),
-        _listed("Largest residuals of rows left out", (r["residuals"] or {}).get("rows"),
-                {"row": "row", "measured": f"{s['title']}, measured", "predicted": "predicted", "residual": "residual",
-                 "z": "in sd"}, inputs),
-    ]  # fmt: skip
     tables = [
-        _listed("Rows that move the fit most", (r["influence"] or {}).get("rows"),
-                {"row": "row", "cook": "Cook's distance", "leverage": "leverage", "dffits": "DFFITS"}),
-        _listed("Equal inputs with different targets", r["duplicates"]["listed"],
-                {"rows": "rows", "count": "how many", "spread": spread}),
-        _listed("Rows far from all others", (r["alone"] or {}).get("rows"),
-                {"row": "row", "nearest": "nearest", "correlation": "correlation under the kernel"}),
+        _table("Rows that move the fit most", ["row", "Cook's distance", "leverage", "DFFITS"],
+               [[one.row, one.cook, one.leverage, one.dffits] for one in (r.influence.rows if r.influence else ())]),
+        _table("Equal inputs with different targets", ["rows", "how many", spread],
+               [[", ".join(one.rows), one.count, one.spread] for one in r.duplicates.listed]),
+        _table("Rows far from all others", ["row", "nearest", "correlation under the kernel"],
+               [[one.row, one.nearest, one.correlation] for one in (r.alone.rows if r.alone else ())]),
     ]  # fmt: skip
     first, tables = ([one for one in part if one is not None] for part in (first, tables))
     names = "Rows that move the fit, that are equal, or far from all others"
-    more = folded(names, *words, panels(*tables)) if tables or words else None
+    more = fold(names, *words, panels(*tables)) if tables or words else None
     return section("rows", "Rows to look at", *first, more)
 
 
-def _listed(caption, listed, columns, inputs=()):
-    """A table of dictionaries, with the inputs of each row after it; texts from the data are isolated."""
-    if not listed:
-        return None
-    body = []
-    for one in listed:
-        cells = [_odd(show(one[key])) if key == "measured" and one.get("odd") else _cell(one[key]) for key in columns]
-        there = zip(inputs, one.get("inputs") or (), strict=False)
-        body.append([*cells, *(_odd(value) if odd else name(value) for _, (value, odd) in there)])
-    return table(
-        caption, [*columns.values(), *(name(one) for one in inputs)], body, classes="whole" if inputs else None
-    )
+def _largest(s):
+    """The rows with the largest residuals, and their inputs."""
+    r = s.rows
+    rows = [[one.row, _odd(show(one.measured)) if one.odd else one.measured, one.predicted, one.residual, one.z,
+             *_inputs(one)] for one in (r.residuals.rows if r.residuals else ())]  # fmt: skip
+    head = ["row", f"{s.title}, measured", "predicted", "residual", "in sd", *map(name, r.inputs)]
+    return _table("Largest residuals of rows left out", head, rows, bool(r.inputs))
+
+
+def _surprising(r):
+    """The rows whose class surprises the model, and their inputs."""
+    rows = [[one.row, one.class_, one.predicted, one.probability, *_inputs(one)] for one in r.surprising or ()]
+    head = ["row", "class", "predicted", "probability of its class", *map(name, r.inputs)]
+    return _table("Rows whose class surprises the model most", head, rows, bool(r.inputs))
+
+
+def _inputs(one):
+    """The inputs of a row; a value that is far from most is marked."""
+    return [_odd(value) if odd else name(value) for value, odd in one.inputs]
+
+
+def _table(caption, head, rows, whole=False):
+    """A table whose texts, which come from the data, are isolated; None without rows."""
+    cells = [[name(cell) if isinstance(cell, str) and not isinstance(cell, Safe) else cell for cell in row]
+             for row in rows]  # fmt: skip
+    return table(caption, head, cells, classes="whole" if whole else None) if rows else None
 
 
 def _odd(value):
@@ -170,33 +171,26 @@ def _odd(value):
     return el("mark", name(value), title="far from most rows")
 
 
-def _cell(value):
-    """A cell: a number as it is, text as a name, a list as its names."""
-    if isinstance(value, list):
-        return name(", ".join(value))
-    return name(value) if isinstance(value, str) else value
-
-
 # -------------------------------------------------------------------------------- numerics and the rest
 def _numerics(s):
     """What the solver did, folded away."""
-    n = s["numerics"]
-    told = []
-    for key, value in n["entries"].items():
+    n = s.numerics
+    report = []
+    for key, value in n.entries.items():
         text = "; ".join(show(v) for v in value) if isinstance(value, list) else _with_unit(key, value)
         if text not in ("", "–"):
-            told.append([key.replace("_", " "), rounded(text) if key == "kernel" else text])
+            report.append([key.replace("_", " "), with_four_digits(text) if key == "kernel" else text])
     search = None
-    if n["search"]:
-        found = [[key, _words(value)] for key, value in n["search"].items() if value is not None]
+    if n.search:
+        found = [[key, _words(value)] for key, value in n.search.items() if value is not None]
         search = table("The search", ["what", "value"], found)
     words = None
-    if n["support"]:
-        bounded = n["support"]["bounded"]
+    if n.support:
+        bounded = n.support.bounded
         tail = "." if bounded is None else f", {bounded} of them at the bound."
-        words = el("p", f"{n['support']['vectors']} of {fitted_rows(s)} rows are support vectors{tail}")
-    made = panels(table("The fit report", ["what", "value"], told, classes="wide"), search)
-    return folded("Numerics and cost", words, made)
+        words = el("p", f"{n.support.vectors} of {s.data.fitted_rows} rows are support vectors{tail}")
+    made = panels(table("The fit report", ["what", "value"], report, classes="wide"), search)
+    return fold("Numerics and cost", words, made)
 
 
 def _with_unit(key, value):
@@ -218,22 +212,22 @@ def _words(value):
 
 def reproduce(s):
     """What is needed to do it again."""
-    r = s["reproduce"]
-    command = [el("h3", "The command"), code(r["command"])] if r["command"] else []
-    search = "a search; predictions of the draws are not part of it" if r.get("draws") else "a search"
-    call = f"model = {r['call']}\nmodel.fit(X, y)\n\n# the same model without {search}\nmodel = {r['fitted']}"
-    told = [*r["versions"].items()]
-    if r["seed"] is not None:
-        told.append(("seed", r["seed"]))
-    told.append(("SHA-256 of X and y", r["data"] or "not known for these objects"))
+    r = s.reproduce
+    command = [el("h3", "The command"), code(r.command)] if r.command else []
+    search = "a search; predictions of the draws are not part of it" if r.draws else "a search"
+    call = f"model = {r.call}\nmodel.fit(X, y)\n\n# the same model without {search}\nmodel = {r.fitted}"
+    facts = [*r.versions.items()]
+    if r.seed is not None:
+        facts.append(("seed", r.seed))
+    facts.append(("SHA-256 of X and y", r.data or "not known for these objects"))
     return section(
         "reproduce",
         "How to do it again",
         *command,
-        folded(
+        fold(
             "In Python, with versions",
             code(call),
-            table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in told]),
+            table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in facts]),
         ),
         _numerics(s),
         remark(_held(s)),
@@ -244,9 +238,9 @@ def reproduce(s):
 def _held(s):
     """Which of the data are in the file."""
     inputs = "and the inputs of those rows that it lists"
-    if s["effects"].get("one_input"):
+    if s.effects and s.effects.one_input:
         inputs = "and their inputs, which the curve is drawn through"
-    if (s.get("whatif") or {}).get("own"):
+    if s.whatif and s.whatif.own:
         inputs = "and the inputs of all rows of the model, which the sliders need"
     return (
         f"This page holds targets and predictions of up to 1000 rows, {inputs}: do not publish it if they are private."
@@ -256,30 +250,30 @@ def _held(s):
 # ----------------------------------------------------------------------------------------------- what if
 def _off(s, error):
     """How far a stand-in is off, in the units of the target or in points of probability."""
-    usual, largest = error["usual"], error["largest"]
-    if s["task"] == "classification":
+    usual, largest = error.usual, error.largest
+    if not s.regression:
         return f"{show(100 * usual)} points in 95 of 100, and by {show(100 * largest)}"
-    return f"{show(usual)} in 95 of 100 ({percent(error['share'])} of the error of the model), and by {show(largest)}"
+    return f"{show(usual)} in 95 of 100 ({percent(error.share)} of the error of the model), and by {show(largest)}"
 
 
 def whatif(s):
     """Sliders that move the prediction and its interval; the script of the page brings them to life."""
-    w, title = s["whatif"], "What if?"
-    held = f" Held at their middle: {listed(w['held'], 6)}." if w["held"] else ""
+    w, title = s.whatif, "What if?"
+    held = f" Held at their middle: {listed(w.held, 6)}." if w.held else ""
     how = (
         "These are the model's own numbers."
-        if w["own"]
+        if w.own
         else (
-            f"A small stand-in for the model: at {w['error']['places']} random places it is off by at most "
-            f"{_off(s, w['error'])} at worst."
+            f"A small stand-in for the model: at {w.error.places} random places it is off by at most "
+            f"{_off(s, w.error)} at worst."
         )
     )
-    if (w["width"] or {}).get("is") == "model":
-        how += f" The width of the interval is a stand-in's, off by at most {percent(w['width']['off'])} in 95 of 100."
-    begin = None if w["classes"] else show(w["typical"])
+    if w.width and w.width.is_ == "model":
+        how += f" The width of the interval is a stand-in's, off by at most {percent(w.width.off)} in 95 of 100."
+    begin = None if w.classes else show(w.typical)
     return section(
         "whatif", title,
-        el("div", el("div", el("p", w["what"], class_="what"), el("output", begin, class_="now"),
+        el("div", el("div", el("p", w.what, class_="what"), el("output", begin, class_="now"),
                      el("p", class_="interval"), class_="answer"),
            el("div", class_="sliders"), class_="whatif", id="sliders"),
         remark(f"Move a slider: the prediction and each curve follow.{held} {how}"),

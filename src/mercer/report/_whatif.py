@@ -6,16 +6,16 @@ from sklearn.utils import _safe_indexing
 
 from mercer.estimators import KernelRidge
 from mercer.kernels import Matern52
-from mercer.report._effects import AHEAD, COVERAGE, answers, interval, several, skewed, what
+from mercer.report._answers import COVERAGE, answers, has_several, interval, is_skewed, name_of_values
+from mercer.report._effects import AHEAD
 from mercer.report._factors import LEVELS, NUMBER, put
-from mercer.report.findings import missing
+from mercer.report.parts import Missing
+from mercer.report.parts_effects import ConstantWidth, KernelSum, ModelWidth, Slider, StandInError, WhatIfFindings
 from mercer.selection.judging import quietly, root_mean_square
 
-SLIDERS, LEVELS_SHOWN = 6, 12  # columns with a slider: those that matter most; levels of a category
-OWN = 6000  # numbers of the training inputs up to which the model's own are in the page
+LEVELS_SHOWN = 12  # levels of a category
 PLACES, TRIED = 320, 500  # random places that a stand-in learns from, and those that it is tried at
 TESTED = 8  # points on which the formula of a kernel is held to its values
-SECONDS = 2.0  # for choosing the length scales of a stand-in
 EXACT = 1e-6  # of the spread of the predictions: rounding
 GOOD = 0.5  # of the error of the model: a stand-in that is further off is not shown
 POINTS = 0.1  # what stands for that error where probabilities are shown
@@ -25,56 +25,61 @@ CLASSES, LEAST = 7, 1e-6  # classes with a curve at most, and the least probabil
 def whatif_section(case, left):
     """Sliders of the strongest columns, and the numbers that the script evaluates; or why there are none."""
     every = [factor for factor in case.by_importance if not factor.marks] if case.factors else []
-    moving = [factor for factor in every if factor.moves][:SLIDERS]
+    moving = [factor for factor in every if factor.moves][: case.limits.sliders]
     if not moving:
-        return missing("Whole objects have no columns to change.")
+        return Missing(missing="Whole objects have no columns to change.")
     if case.classes is not None and not (hasattr(case.model, "predict_proba") and len(case.classes) <= CLASSES):
-        return missing(f"There are sliders for numbers, and for the probabilities of up to {CLASSES} classes.")
-    if skipped := case.budget.skips("sliders"):
-        return skipped
+        return Missing(missing=f"There are sliders for numbers, and for the probabilities of up to {CLASSES} classes.")
+    if case.budget.skips("sliders"):
+        return case.budget.missing
     start = _typical(case)
     seen = _Places(case, moving, start, TRIED, 1)
     shown = answers(case, seen.rows)
     own = _own(case, seen.rows, shown)
-    made = own or _stand_in(_Places(case, moving, start, PLACES, 0), lambda X: _linked(case, answers(case, X)), seen,
-                            shown, lambda f: _told(case, f))  # fmt: skip
-    error, unit = made.pop("error"), _unit(case, left)
-    if own is None and error["usual"] > GOOD * unit:
-        return missing("The prediction bends too much for a small stand-in of the model: there are no sliders.")
+    if own is None:
+        learnt = _Places(case, moving, start, PLACES, 0)
+        model = _stand_in(case, learnt.coded, _to_link(case, answers(case, learnt.rows)))
+        off = np.abs(_from_link(case, quietly(model.predict, seen.coded)) - shown).reshape(len(shown), -1).max(axis=1)
+        made = _numbers_of(model, learnt.coded)
+    else:
+        made, off = own
+    usual, unit = float(np.quantile(off, 0.95)), _unit(case, left)
+    if own is None and usual > GOOD * unit:
+        return Missing(missing="The prediction bends too much for a small stand-in of the model: there are no sliders.")
     width = _width(case, left, moving, start, seen)
-    return {
-        "what": case.target if several(case) else what(case),
-        "link": "identity" if case.classes is None else "softmax" if several(case) else "logistic",
-        "classes": [str(one) for one in case.classes] if several(case) else None,
-        "own": own is not None,
-        "error": {**error, "places": TRIED, "share": error["usual"] / unit},
-        "start": seen.coded.shape[1] * [0.0] if own is None else start[0].tolist(),
-        "factors": _sliders(case, moving, own is None),
-        "held": [factor.name for factor in every if factor not in moving][:20],
-        "model": made,
-        "width": width,
-        "coverage": None if width is None else COVERAGE,
-        "typical": answers(case, start)[0].tolist(),
-        "low": float(shown.min()),
-        "high": float(shown.max()),
-    }
+    return WhatIfFindings(
+        what=case.target if has_several(case) else name_of_values(case),
+        link="identity" if case.classes is None else "softmax" if has_several(case) else "logistic",
+        classes=[str(one) for one in case.classes] if has_several(case) else None,
+        own=own is not None,
+        error=StandInError(usual=usual, largest=float(off.max()), places=TRIED, share=usual / unit),
+        start=seen.coded.shape[1] * [0.0] if own is None else start[0].tolist(),
+        factors=_sliders(case, moving, own is None),
+        held=[factor.name for factor in every if factor not in moving][:20],
+        model=KernelSum(**made),
+        width=width,
+        coverage=None if width is None else COVERAGE,
+        typical=answers(case, start)[0].tolist(),
+        low=float(shown.min()),
+        high=float(shown.max()),
+    )
 
 
-def _linked(case, f):
+def _to_link(case, f):
     """f; of probabilities the logit, of several the logarithms, centred."""
     if case.classes is None:
         return f
     p = np.clip(f, LEAST, 1 - LEAST)
-    if not several(case):
+    if not has_several(case):
         return np.log(p / (1 - p))
     return np.log(p) - np.log(p).mean(axis=1, keepdims=True)
 
 
-def _told(case, f):
+def _from_link(case, f):
     """The way back: what a reader sees."""
     if case.classes is None:
         return f
-    return softmax(f, axis=1) if several(case) else expit(f)
+    return softmax(f, axis=1) if has_several(case) else expit(f)
 
 
 def _unit(case, left):
@@ -127,7 +132,7 @@ def _sliders(case, moving, stand_in):
     """Of each slider its ends, where it begins, and which columns of the model have what value then."""
     out, at = [], 0
     for factor in moving:
-        own = {"name": factor.name, "kind": factor.kind, "dates": factor.dates}
+        own: dict = {}
         if factor.kind == LEVELS:
             kept = factor.common_levels(LEVELS_SHOWN)
             states = [np.eye(len(factor.levels))[k] if stand_in else np.ravel(factor.states[k]) for k in kept]
@@ -144,14 +149,14 @@ def _sliders(case, moving, stand_in):
                 own |= {"centre": (low + high) / 2, "scale": sign * (high - low) / 2}
         size = len(factor.levels) if factor.kind == LEVELS else 1
         own["columns"] = list(range(at, at + size)) if stand_in else list(factor.columns)
-        out.append(own)
+        out.append(Slider(name=factor.name, kind=factor.kind, dates=factor.dates, **own))
         at += size
     return out
 
 
 # ------------------------------------------------------------------------------------ the model's own numbers
 def _own(case, tried, f):
-    """Points, coefficients and kernels of the model itself; None where it has others, or too many."""
+    """(points, coefficients and kernels of the model itself, how far off they are); None without, or of too many."""
     if not case.vectors or case.classes is not None or case.sampled:
         return None
     try:
@@ -159,15 +164,18 @@ def _own(case, tried, f):
     except (AttributeError, TypeError, ValueError):
         return None
     formulas = [kernel.slider(points[:TESTED]) for kernel, _ in parts]
-    if None in formulas or points.size > OWN or any(len(coef) != len(points) for _, coef in parts):
+    if (
+        None in formulas
+        or points.size > case.limits.numbers_in_page
+        or any(len(coef) != len(points) for _, coef in parts)
+    ):
         return None
     rest = f - sum(quietly(kernel, tried, points) @ coef for kernel, coef in parts)  # a constant, if there is no more
     if not np.ptp(rest) <= EXACT * (float(f.std()) or 1.0):
         return None
     off = np.abs(rest - rest.mean())
     made = [{"kernel": steps, "coef": coef.tolist()} for steps, (_, coef) in zip(formulas, parts, strict=True)]
-    return {"points": points.tolist(), "parts": made, "constant": float(rest.mean()),
-            "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
+    return {"points": points.tolist(), "parts": made, "constant": float(rest.mean())}, off
 
 
 def _parts(case):
@@ -179,7 +187,7 @@ def _parts(case):
         return np.asarray(model.points_, dtype=float), [
             (case.kernel, case.one(np.asarray(model.dual_coef_, dtype=float)))
         ]
-    if case.n * case.X.shape[1] > OWN:
+    if case.n * case.X.shape[1] > case.limits.numbers_in_page:
         raise ValueError("too many numbers")
     fitted = [quietly(KernelRidge(kernel, lam).fit, case.X, case.y, case.weight) for kernel, lam, _ in mixed]
     weighed = [(kernel, w * one.dual_coef_) for (kernel, _, w), one in zip(mixed, fitted, strict=True)]
@@ -187,16 +195,18 @@ def _parts(case):
 
 
 # ------------------------------------------------------------------------------------------------ a stand-in
-def _stand_in(learnt, answer, tried, shown, told):
-    """A ridge regression of the model's answers at random places, and how far what it shows is off at others."""
-    A = learnt.coded
-    model = KernelRidge(Matern52(np.full(A.shape[1], 2.0)), lam=1e-4, criterion="loo", time_budget=SECONDS)
-    model = quietly(model.fit, A, answer(learnt.rows))
-    off = np.abs(told(quietly(model.predict, tried.coded)) - shown).reshape(len(shown), -1).max(axis=1)
-    part = {"kernel": model.kernel_.slider(A[:TESTED]), "coef": model.dual_coef_.tolist()}
-    b = np.asarray(model.intercept_, dtype=float).tolist()
-    return {"points": model.points_.tolist(), "parts": [part], "constant": b,
-            "error": {"usual": float(np.quantile(off, 0.95)), "largest": float(off.max())}}  # fmt: skip
+def _stand_in(case, coded, answered):
+    """A ridge regression of the model's answers at random places."""
+    model = KernelRidge(Matern52(np.full(coded.shape[1], 2.0)), lam=1e-4, criterion="loo",
+                        time_budget=case.limits.seconds_of_stand_in)  # fmt: skip
+    return quietly(model.fit, coded, answered)
+
+
+def _numbers_of(model, coded):
+    """Points, coefficients, kernel and constant of a stand-in."""
+    part = {"kernel": model.kernel_.slider(coded[:TESTED]), "coef": model.dual_coef_.tolist()}
+    constant = np.asarray(model.intercept_, dtype=float).tolist()
+    return {"points": model.points_.tolist(), "parts": [part], "constant": constant}
 
 
 def _width(case, left, moving, start, tried):
@@ -209,19 +219,23 @@ def _width(case, left, moving, start, tried):
         return None
     reach = _reach(case, tried.rows, ends)
     if np.ptp(reach) <= 1e-9 * float(np.abs(reach).max()):
-        return {"is": "constant", "value": float(reach.flat[0])}
+        return ConstantWidth(is_="constant", value=float(reach.flat[0]))
     learnt = _Places(case, moving, start, PLACES, 0)
-    made = _stand_in(learnt, lambda X: np.log(_reach(case, X, interval(case, left, X))), tried, np.log(reach),
-                     lambda f: f)  # fmt: skip
-    off = float(np.expm1(made.pop("error")["usual"]))
-    bounds = [float(ends[0].min()), float(ends[1].max())] if skewed(case) else None
-    return {"is": "model", "off": off, "bounds": bounds, "factors": _sliders(case, moving, True), **made}
+    model = _stand_in(case, learnt.coded, np.log(_reach(case, learnt.rows, interval(case, left, learnt.rows))))
+    off = np.abs(quietly(model.predict, tried.coded) - np.log(reach)).reshape(len(reach), -1).max(axis=1)
+    return ModelWidth(
+        is_="model",
+        off=float(np.expm1(np.quantile(off, 0.95))),
+        bounds=[float(ends[0].min()), float(ends[1].max())] if is_skewed(case) else None,
+        factors=_sliders(case, moving, True),
+        **_numbers_of(model, learnt.coded),
+    )
 
 
 def _reach(case, X, ends):
     """Half the width of an interval; of quantiles how far they are below the prediction, and above it."""
     low, high = ends
-    if not skewed(case):
+    if not is_skewed(case):
         return (high - low) / 2
     f, least = case.predict(X), 1e-6 * float(np.max(high - low))
     return np.maximum(np.column_stack([f - low, high - f]), least)

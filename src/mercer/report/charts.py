@@ -1,11 +1,13 @@
 """Charts as plain data: axes and marks, which `svg` draws, and the numbers behind them as a table."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mercer.report._html import LARGEST, day, grouped, number, power, show
-from mercer.report.findings import spread
+from mercer.report.findings import evenly
 
 LETTER = 8.7  # how wide a digit is in a picture on a telephone, where letters are largest
 NARROW, WIDE = ".,:;'|!()[] \u202fijlftr", "mwMW<>=+−×…@%&#~"
@@ -17,21 +19,21 @@ def find_ticks(axis, room=None):
 
     ``room`` is the length of a level axis, along which texts must not touch; None is an upright one.
     """
-    if axis["levels"]:
-        names = list(enumerate(axis["levels"]))
+    if axis.levels:
+        names = list(enumerate(axis.levels))
         if room is None:
             return [(k, cut(name, SIDE)) for k, name in names], 0
         each = room / len(names)  # where not all fit, every second or third is named; the marks say the others
         steps = (step for step in (1, 2, 3) if all(width(name) <= step * each - GAP for _, name in names[::step]))
         step = next(steps, 1)
         return [(k, cut(name, step * each - GAP)) for k, name in names[::step]], 0
-    if axis["ticks"]:
-        return axis["ticks"], 0
-    low, high = axis["domain"]
-    if axis.get("dates"):
+    if axis.ticks:
+        return axis.ticks, 0
+    low, high = axis.domain
+    if axis.dates:
         return _dates(low, high, 4 if room is None else max(2, int(room / (width("2000-00") + 2 * GAP)))), 0
     for most in (6, 5, 4, 3, 2):
-        found, unit = _log(low, high, most) if axis["scale"] == "log" else _round(low, high, most)
+        found, unit = _log(low, high, most) if axis.scale == "log" else _round(low, high, most)
         if room is None or _fit(found, axis, room):
             break
     return found, unit
@@ -60,8 +62,8 @@ def cut(text, room):
 
 def _fit(found, axis, room):
     """Whether the texts stand apart along a level axis."""
-    scale = math.log10 if axis["scale"] == "log" else float
-    low, high = map(scale, axis["domain"])
+    scale = math.log10 if axis.scale == "log" else float
+    low, high = map(scale, axis.domain)
     ends = [((scale(v) - low) / (high - low) * room, width(text) / 2) for v, text in found]
     return all(b - a >= s + t + GAP for (a, s), (b, t) in zip(ends[:-1], ends[1:], strict=True))
 
@@ -125,12 +127,58 @@ def _log(low, high, most):
 
 
 COLOURS = ("blue", "orange", "green", "purple", "yellow", "sky", "ink")
-ROWS, ACROSS = 12, 6  # of the numbers behind a chart
-SIZE, SMALL, BROAD = (
-    (360, 256),
-    (300, 236),
-    (640, 290),
-)  # of a chart: one of three in a row, of four, and as wide as two
+SIZE, SMALL, BROAD = (360, 256), (300, 236), (640, 290)  # of one of three charts in a row, of four, of two
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis from ``domain[0]`` to ``domain[1]``: of numbers, of days that are shown as dates, or of levels."""
+
+    label: str
+    domain: list
+    scale: str = "linear"
+    ticks: list | None = None  # (value, text), where they are given
+    levels: list | None = None
+    dates: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is drawn: a line, points, a band, sticks, bars, a rule or cells; None where a value is missing."""
+
+    kind: str
+    name: str | None = None  # in the legend
+    colour: str = "blue"
+    x: Any = None
+    y: Any = None
+    low: list | None = None  # of a band and of sticks
+    high: list | None = None
+    edges: list | None = None  # of bars
+    dash: int = 0
+    shape: str = "circle"  # of points: circle, diamond, triangle or ring
+    text: list | None = None  # what each point is
+    big: bool = False
+    diagonal: bool = False  # a rule along x = y
+    z: list | None = None  # of cells
+    levels: list | None = None  # between the shades of cells
+    what: str | None = None  # what z is called
+    dark: str = "low"  # which cells are dark
+    shade: int = 0  # of a cell in the legend
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: what it is called, how to read it, its axes and marks, in words what it shows; width and height."""
+
+    key: str
+    title: str
+    read: str
+    x: Axis
+    y: Axis
+    marks: list
+    alt: str
+    note: str | None = None
+    size: tuple = SIZE
 
 
 def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None, dates=False):
@@ -146,115 +194,101 @@ def axis(label, values, scale="linear", *, include=(), margin=0.04, ticks=None, 
     reach = margin * (high - low)
     low, high = low - reach, high + reach
     domain = [10.0**low, 10.0**high] if scale == "log" else [low, high]
-    return {"label": label, "scale": scale, "domain": domain, "ticks": ticks, "levels": None, "dates": dates}
+    return Axis(label, domain, scale, ticks, dates=dates)
 
 
 def level_axis(label, levels):
     """An axis of categories: a place for each."""
-    return {"label": label, "scale": "linear", "domain": [-0.5, len(levels) - 0.5], "ticks": None, "levels": levels}
-
-
-def chart(key, title, read, x, y, marks, alt, note=None, size=SIZE):
-    """A chart: how it is called, how to read it, its axes and marks, in words what it shows; width and height."""
-    return {"key": key, "title": title, "read": read, "x": x, "y": y, "marks": marks, "alt": alt, "note": note,
-            "size": size}  # fmt: skip
+    return Axis(label, [-0.5, len(levels) - 0.5], levels=levels)
 
 
 def line(x, y, name=None, colour="blue", dash=0):
     """A line; gaps where a value is missing."""
-    return {"kind": "line", "x": _clean(x), "y": _clean(y), "name": name, "colour": colour, "dash": dash}
+    return Mark("line", name, colour, _clean(x), _clean(y), dash=dash)
 
 
 def points(x, y, name=None, colour="blue", shape="circle", text=None, big=False):
-    """Points: circle, diamond, triangle or ring; ``text`` says what each is."""
-    return {"kind": "points", "x": _clean(x), "y": _clean(y), "name": name, "colour": colour, "shape": shape,
-            "text": text, "big": big}  # fmt: skip
+    """Points; ``text`` says what each is."""
+    return Mark("points", name, colour, _clean(x), _clean(y), shape=shape, text=text, big=big)
 
 
-def band(x, low, high, name=None, colour="blue"):
-    """The area between two lines."""
-    return {"kind": "band", "x": _clean(x), "low": _clean(low), "high": _clean(high), "name": name, "colour": colour}
-
-
-def sticks(x, low, high, name=None, colour="blue"):
-    """An upright stroke at each place."""
-    return {**band(x, low, high, name, colour), "kind": "sticks"}
+def band(x, low, high, name=None, colour="blue", kind="band"):
+    """The area between two lines; of the kind "sticks" an upright stroke at each place."""
+    return Mark(kind, name, colour, _clean(x), low=_clean(low), high=_clean(high))
 
 
 def bars(edges, heights, name=None, colour="blue"):
     """Bars of a histogram."""
-    return {"kind": "bars", "edges": _clean(edges), "y": _clean(heights), "name": name, "colour": colour}
+    return Mark("bars", name, colour, y=_clean(heights), edges=_clean(edges))
 
 
 def rule(x=None, y=None, diagonal=False, name=None, colour="grey", dash=1):
     """A straight line across: at x, at y, or from corner to corner where x = y."""
-    return {"kind": "rule", "x": x, "y": y, "diagonal": diagonal, "name": name, "colour": colour, "dash": dash}
+    return Mark("rule", name, colour, x, y, diagonal=diagonal, dash=dash)
 
 
 def cells(x, y, z, levels, what, dark="low"):
     """Shaded cells around grid points; z, which is called ``what``, in bands between the levels, low or high dark."""
-    return {"kind": "cells", "x": _clean(x), "y": _clean(y), "z": [_clean(row) for row in z], "levels": list(levels),
-            "what": what, "name": what if dark == "high" else None, "dark": dark}  # fmt: skip
+    name = what if dark == "high" else None
+    return Mark("cells", name, x=_clean(x), y=_clean(y), z=[_clean(row) for row in z], levels=list(levels), what=what,
+                dark=dark)  # fmt: skip
 
 
 def along(one, x, middle, shade, name):
     """(axis, marks, note) along a column: a line with its band, or for each category a point with its stroke."""
-    low, high = one["low"], one["high"]
-    if one.get("levels"):
-        note = f"{one['more']} rarer levels are not drawn." if one.get("more") else None
-        marks = [sticks(x, low, high, shade, "sky"), points(x, middle, name, big=True)]
-        return level_axis(one["name"], one["levels"]), marks, note
-    across = axis(one["name"], [x], margin=0.01, dates=bool(one.get("dates")))
-    return across, [band(x, low, high, shade, "sky"), line(x, middle, name)], None
+    if one.levels:
+        note = f"{one.more} rarer levels are not drawn." if one.more else None
+        marks = [band(x, one.low, one.high, shade, "sky", "sticks"), points(x, middle, name, big=True)]
+        return level_axis(one.name, one.levels), marks, note
+    across = axis(one.name, [x], margin=0.01, dates=bool(one.dates))
+    return across, [band(x, one.low, one.high, shade, "sky"), line(x, middle, name)], None
 
 
-def told(marks):
+def with_numbers(marks):
     """The marks that have numbers of their own: of a line and points in the same places the one with a name."""
     kept = []
     for mark in marks:
-        twin = next((k for k, one in enumerate(kept) if "y" in mark and _place(one) == _place(mark)), None)
-        if mark["kind"] == "rule" or (twin is not None and not mark["name"]):
+        twin = next(
+            (k for k, one in enumerate(kept) if mark.y is not None and (one.x, one.y) == (mark.x, mark.y)), None
+        )
+        if mark.kind == "rule" or (twin is not None and not mark.name):
             continue
-        if twin is None or kept[twin]["name"]:
+        if twin is None or kept[twin].name:
             kept.append(mark)
         else:
             kept[twin] = mark
     return kept
 
 
-def _place(mark):
-    return mark.get("x"), mark.get("y")
-
-
 def numbers_of(made):
     """(head, rows, of how many) behind a chart: those of its largest mark, and of others in the same places."""
-    marks = told(made["marks"])
+    marks = with_numbers(made.marks)
     if not marks:
         return None
-    mark = max(marks, key=lambda one: (one["kind"] == "cells", len(one.get("x") or one["y"])))
-    if mark["kind"] == "cells":
+    mark = max(marks, key=lambda one: (one.kind == "cells", len(one.x or one.y)))
+    if mark.kind == "cells":
         return _field(made, mark)
-    if mark["kind"] == "bars":
-        head, columns = [f"{made['x']['label']} from", "to"], [mark["edges"][:-1], mark["edges"][1:]]
+    if mark.kind == "bars":
+        head, columns = [f"{made.x.label} from", "to"], [mark.edges[:-1], mark.edges[1:]]
     else:
-        places = [None if v is None else day(v) for v in mark["x"]] if made["x"].get("dates") else mark["x"]
-        head, columns = [made["x"]["label"]], [made["x"]["levels"] or places]
-    for one in (one for one in marks if one.get("x") == mark.get("x")):
-        if "low" in one:
-            head, columns = [*head, f"{one['name'] or 'band'}, low", "high"], [*columns, one["low"], one["high"]]
+        places = [None if v is None else day(v) for v in mark.x] if made.x.dates else mark.x
+        head, columns = [made.x.label], [made.x.levels or places]
+    for one in (one for one in marks if one.x == mark.x):
+        if one.low is not None:
+            head, columns = [*head, f"{one.name or 'band'}, low", "high"], [*columns, one.low, one.high]
         else:
-            head, columns = [*head, one["name"] or made["y"]["label"]], [*columns, one["y"]]
-    pick = spread(len(columns[0]), 2 * ROWS if mark["kind"] == "bars" else ROWS)
+            head, columns = [*head, one.name or made.y.label], [*columns, one.y]
+    pick = evenly(len(columns[0]), 24 if mark.kind == "bars" else 12)
     return head, [[column[i] for column in columns] for i in pick], len(columns[0])
 
 
 def _field(made, mark):
     """The numbers of shaded cells: one row for each of some places up, one column for each of some across."""
-    across, up = spread(len(mark["x"]), ACROSS), spread(len(mark["y"]), ROWS)
-    x, y = made["x"]["levels"] or mark["x"], made["y"]["levels"] or mark["y"]
-    corner = f"{mark['what']}: {made['y']['label']} down, {made['x']['label']} across"
-    rows = [[y[j], *(mark["z"][j][i] for i in across)] for j in reversed(up)]
-    return [corner, *(show(x[i]) for i in across)], rows, len(mark["y"])
+    across, up = evenly(len(mark.x), 6), evenly(len(mark.y), 12)
+    x, y = made.x.levels or mark.x, made.y.levels or mark.y
+    corner = f"{mark.what}: {made.y.label} down, {made.x.label} across"
+    rows = [[y[j], *(mark.z[j][i] for i in across)] for j in reversed(up)]
+    return [corner, *(show(x[i]) for i in across)], rows, len(mark.y)
 
 
 def _clean(values):

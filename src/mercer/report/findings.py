@@ -3,10 +3,34 @@
 import json
 import math
 import numbers
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
 from mercer._clock import Clock
+from mercer.report.parts import DataFindings, Missing, RowFindings
+from mercer.report.parts_about import (
+    FiredCheck,
+    LandmarkFindings,
+    LocalFindings,
+    NumericsFindings,
+    ReproduceFindings,
+    Verdict,
+)
+from mercer.report.parts_effects import EffectFindings, WhatIfFindings
+from mercer.report.parts_fit import (
+    BlockFindings,
+    CalibrationFindings,
+    ClassificationFit,
+    CoverageFindings,
+    LearningFindings,
+    RegressionFit,
+    ScoreFindings,
+    TargetTable,
+)
+from mercer.report.parts_model import SelectionFindings
 
 
 class Allowance(Clock):
@@ -19,11 +43,19 @@ class Allowance(Clock):
         self.given, self.left_out = seconds, []
 
     def skips(self, what, seconds=0.0):
-        """The line of a part that is left out, which takes so long at least; None while there is time."""
+        """Whether there is no time left for a part, which takes so long at least."""
         if self.fits(seconds):
-            return None
+            return False
         self.left_out.append(what)
-        return missing(f"{what[0].upper()}{what[1:]}: left out, the time budget of {self.given:g} s was used up.")
+        return True
+
+    @property
+    def missing(self):
+        """What stands in the place of the part that was left out last."""
+        what = self.left_out[-1]
+        return Missing(
+            missing=f"{what[0].upper()}{what[1:]}: left out, the time budget of {self.given:g} s was used up."
+        )
 
 
 SCHEMA = 2
@@ -33,31 +65,53 @@ MOST, LEAST = 60_000, 8  # bytes of many names together, and characters that eac
 DIGITS = 6  # significant digits of the numbers in lists: more than a picture shows
 
 
-class Findings(dict):
-    """What is to be said about a fitted model, section by section: plain data, of bounded size.
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What is to be said about a fitted model, section by section: typed parts of plain values, of bounded size.
 
     Made by `collect`, shown by `render`. The same findings give the same page, byte for byte. A section that does not
-    apply is ``{"missing": "why"}``.
-
-    Parameters
-    ----------
-    sections : dict
-        Plain values: None, bool, int, float, str, and lists and dictionaries of these.
+    apply is a `Missing`, which is false and says why. The fields of each part are in ``mercer.report.parts`` and the
+    modules beside it.
 
     Examples
     --------
-    >>> from mercer.report import Findings
-    >>> found = Findings({"title": "y", "checks": []})
-    >>> Findings.from_dict(found.to_dict()) == found
-    True
+    >>> from mercer import KernelRidge
+    >>> from mercer.datasets import load_cars
+    >>> from mercer.report import Findings, collect
+    >>> X, y = load_cars(return_X_y=True)
+    >>> found = collect(KernelRidge(lam=1.0).fit(X, y), X, y)
+    >>> found.data.rows, Findings.from_dict(found.to_dict()) == found
+    (50, True)
     """
 
+    title: str  # the target
+    task: str  # regression or classification
+    estimator: str
+    kernel: str
+    data: DataFindings
+    targets: TargetTable | None
+    scores: ScoreFindings
+    fit: RegressionFit | ClassificationFit
+    uncertainty: CoverageFindings | CalibrationFindings | Missing
+    rows: RowFindings
+    numerics: NumericsFindings
+    landmarks: LandmarkFindings | None
+    local: LocalFindings | None
+    reproduce: ReproduceFindings
+    effects: EffectFindings | Missing
+    whatif: WhatIfFindings | Missing
+    selection: SelectionFindings
+    blocks: BlockFindings | Missing
+    learning: LearningFindings | Missing
+    checks: list[FiredCheck] = field(default_factory=list)
+    verdict: Verdict | None = None
+
     def __repr__(self):
-        return f"Findings({self.get('title', '')!r}, {len(self.get('checks', ()))} checks fired)"
+        return f"Findings({self.title!r}, {len(self.checks)} checks fired)"
 
     def to_dict(self):
         """Return plain values: what `from_dict` reads, and what a model file keeps in its note."""
-        return plain({"schema": SCHEMA, **self})
+        return {"schema": SCHEMA, **plain(self)}
 
     @classmethod
     def from_dict(cls, values):
@@ -78,11 +132,58 @@ class Findings(dict):
                 f"findings of schema {values['schema']!r} cannot be read, this version knows {SCHEMA}; "
                 "collect them again, or use the version of mercer that wrote them."
             )
-        kept = plain({name: value for name, value in values.items() if name != "schema"})
-        size = len(json.dumps(kept))
+        values = plain(values)
+        size = len(json.dumps(values))
         if size > LARGEST:
             raise ValueError(f"the findings have {size} characters, more than the {LARGEST} that a page may hold.")
-        return cls(kept)
+        return _read(cls, values, "findings")
+
+    @property
+    def regression(self):
+        """Whether the target is a number."""
+        return self.task == "regression"
+
+    @property
+    def typed(self):
+        """Whether the model was made on the command line."""
+        return bool(self.reproduce.command)
+
+
+def tidy(value):
+    """The same parts with plain values in them: what `collect` returns."""
+    if is_dataclass(value):
+        return replace(value, **{one.name: tidy(getattr(value, one.name)) for one in fields(value)})
+    if isinstance(value, list | tuple):
+        return [tidy(item) for item in value]
+    return plain(value)
+
+
+def _read(kind, value, where):
+    """A value of JSON as the annotation of its field says: a part of findings where that is one."""
+    if value is None or kind is Any:
+        return value
+    args = get_args(kind)
+    if get_origin(kind) is UnionType:
+        chosen = next((one for one in args if _suits(one, value)), next(filter(is_dataclass, args), Any))
+        return _read(chosen if isinstance(value, dict) or not is_dataclass(chosen) else Any, value, where)
+    if get_origin(kind) is list and isinstance(value, list):
+        return [_read(args[0], item, where) for item in value]
+    if not is_dataclass(kind):
+        return value
+    keys = {one.name: one.name.rstrip("_") for one in fields(kind)}
+    if not _suits(kind, value):
+        raise ValueError(f"{where} are damaged: {kind.__name__} lacks some of {', '.join(keys.values())}.")
+    given = {one.name: _read(one.type, value[keys[one.name]], f"{where}.{one.name}")
+             for one in fields(kind) if keys[one.name] in value}  # fmt: skip
+    return kind(**given)
+
+
+def _suits(kind, value):
+    """Whether a value of JSON may be of this kind: a part has all fields without a default."""
+    if is_dataclass(kind):
+        needed = (one.name.rstrip("_") for one in fields(kind) if one.default is MISSING is one.default_factory)
+        return isinstance(value, dict) and all(name in value for name in needed)
+    return kind is Any or isinstance(value, get_origin(kind) or kind)
 
 
 def plain(value):
@@ -101,6 +202,9 @@ def plain(value):
         return _array(value)
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if is_dataclass(value):
+        given = ((one, getattr(value, one.name)) for one in fields(value))
+        return {one.name.rstrip("_"): plain(item) for one, item in given if item is not one.default}
     return plain(repr(value))
 
 
@@ -126,14 +230,9 @@ def _bytes(text):
     return len(text.encode(errors="replace")) + 5 * sum(text.count(sign) for sign in "<>&")
 
 
-def spread(count, most):
+def evenly(count, most):
     """Numbers of at most so many items of a list, evenly spread, with both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
-
-
-def missing(why):
-    """A section that does not apply, and why in one line."""
-    return {"missing": why}
 
 
 def _number(value):

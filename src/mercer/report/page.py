@@ -9,7 +9,7 @@ from pathlib import Path
 from mercer._atomic import replacing
 from mercer.report import _sections as first
 from mercer.report import _sections_model as later
-from mercer.report._html import Safe, el, fitted_rows, script_json, show
+from mercer.report._html import Safe, el, script_json, show
 from mercer.report.findings import Findings
 
 
@@ -60,7 +60,6 @@ ORDER = (
     ("reproduce", "Do it again", later.reproduce),
 )
 LARGEST = 1 << 20  # bytes of a page
-WORDS = 160  # letters of a kernel in words that stand in the header
 LIVE = re.compile(r' data-[a-z]+="[^"]*"')  # what the script shows of a mark; texts have no quotes, they are escaped
 TOO_LARGE = "The numbers behind the charts are not part of this page, which would be larger than 1 MiB."
 
@@ -136,7 +135,7 @@ def _page(findings, note=None):
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="robots", content="noindex"),
-        el("title", f"{s['title']}: {s['estimator']}"),
+        el("title", f"{s.title}: {s.estimator}"),
         el("style", Safe(style)),
     )
     body = el(
@@ -145,7 +144,7 @@ def _page(findings, note=None):
         _header(s),
         _contents(s),
         el("main", [part(s) for _, _, part in _there(s)], id="main", tabindex="-1"),
-        el("footer", el("p", f"Made by mercer {s['reproduce']['versions']['mercer']}. ", note)),
+        el("footer", el("p", f"Made by mercer {s.reproduce.versions['mercer']}. ", note)),
         script_json(findings.to_dict(), id="findings") if note is None else None,
         el("script", Safe(script)),
     )
@@ -154,17 +153,16 @@ def _page(findings, note=None):
 
 def _header(s):
     """What the page is about."""
-    n, d = fitted_rows(s), s["data"]["columns"]
-    listed = s["data"]["features"] or s["data"].get("categories")
-    texts = s["data"].get("texts") or []
-    size = f"{show(n)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed or texts else "")
-    words = s["selection"]["chosen"].get("words")
-    said = f", {words}" if words and len(words) < WORDS else ""
+    d = s.data.columns
+    listed = s.data.features or s.data.categories or s.data.texts
+    size = f"{show(s.data.fitted_rows)} rows" + (f" and {d} column{'' if d == 1 else 's'}" if listed else "")
+    words = s.selection.chosen.words
+    kernel = f", {words}" if words and len(words) < 160 else ""
     return el(
         "header",
         el("p", "mercer · report on a fitted model", class_="kicker"),
-        el("h1", el("bdi", s["title"])),
-        el("p", f"{_whole(s)} on {size}{said}.", class_="about"),
+        el("h1", el("bdi", s.title)),
+        el("p", f"{_model_of_target(s)} on {size}{kernel}.", class_="about"),
     )
 
 
@@ -175,16 +173,16 @@ MODELS = {
 }  # fmt: skip
 
 
-def _whole(s):
+def _model_of_target(s):
     """The model as words, and what was made of its target."""
-    made = s["numerics"]["entries"]
+    made = s.numerics.entries
     if "inside" not in made:
-        return _model(s["estimator"])
+        return _words(s.estimator)
     target = "" if made["target"] == "none" else f" of the transformed target ({made['target']})"
-    return f"{_model(made['inside'])}{target}"
+    return f"{_words(made['inside'])}{target}"
 
 
-def _model(name):
+def _words(name):
     """The name of a class as words."""
     if name in MODELS:
         return MODELS[name]
@@ -194,8 +192,9 @@ def _model(name):
 
 def _there(s):
     """The sections of a page: columns and sliders where there are some, and more than one."""
-    empty = {key for key, part in (("whatif", "factors"), ("effects", "columns")) if part not in (s.get(key) or {})}
-    empty |= {"effects"} if s["effects"].get("one_input") else set()  # its curve is on the first screen
+    empty = {key for key, part in (("whatif", s.whatif), ("effects", s.effects)) if not part}
+    if s.effects and s.effects.one_input:
+        empty.add("effects")  # the curve of one input is on the first screen
     return [one for one in ORDER if one[0] not in empty]
 
 

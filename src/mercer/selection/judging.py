@@ -86,14 +86,16 @@ def new_part(model, X, y, test, train):
     return _safe_split(model, X, y, test, train)[0]
 
 
-def refit_left_out(model, X, y, weight=None, group=None):
+def refit_left_out(model, X, y, weight=None, group=None, split=None):
     """`RowsLeftOut` by fits at the kernel and λ of a fitted model: without each row up to 60, else without a fifth.
 
-    Rows of a group are left out together.
+    Rows of a group are left out together; ``split``, [(train, test), …], leaves out other rows.
     """
     y, labels = np.asarray(y), is_classifier(model)
     n = len(y)
-    if not labels and n <= 60 and group is None:
+    if split is not None:
+        how = None
+    elif not labels and n <= 60 and group is None:
         split, how = [(np.delete(np.arange(n), i), np.arange(i, i + 1)) for i in range(n)], EXACT
     else:
         split, how = fair_folds(y, labels, group), None

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._policies import OptionSet
 from mercer.gram import joined, take
 from mercer.gram.landmarks import drawn
-from mercer.sources.cluster import engine_here, is_dask
+from mercer.sources.cluster import ClusterOptions, engine_here, is_dask
 from mercer.sources.engines import Pool
 
 BATCH = 2**16  # rows that are read at once
-SOME = 256  # rows that tell one source from another
 
 
 class Block(NamedTuple):
@@ -93,7 +93,7 @@ class Source(ABC):
     @property
     def fingerprint(self):
         """What tells these rows from others: a resumed pass must be over the same, whoever cut them into parts."""
-        some = self.take(drawn(self.n, SOME, 0))
+        some = self.take(drawn(self.n, 256, 0))
         X = some.X if isinstance(some.X, np.ndarray) else np.array([repr(x) for x in some.X])
         values = [X, some.y] + ([] if some.weight is None else [some.weight])
         marks = [hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for value in values]
@@ -265,7 +265,7 @@ def is_source(X):
     return isinstance(X, Source | str | os.PathLike) or dataset or callable(X) or is_dask(X)
 
 
-def as_source(X, y=None, weight=None, columns=None, executor=None):
+def as_source(X, y=None, weight=None, columns=None, executor=None, options=OptionSet()):
     """`Source` of what can be read: a path or glob of Parquet or CSV files, a dataset of Arrow, a function, arrays.
 
     Each pass over a collection of Dask runs where Dask runs. So does one over files, if a client of `distributed` is
@@ -284,6 +284,8 @@ def as_source(X, y=None, weight=None, columns=None, executor=None):
         The columns of X; None is all that are left.
     executor : concurrent.futures.Executor, default=None
         Whose processes run each pass; the caller starts it, and shuts it down. None is the threads of this process.
+    options : OptionSet
+        With `ClusterOptions` of workers of Dask.
 
     Returns
     -------
@@ -296,14 +298,14 @@ def as_source(X, y=None, weight=None, columns=None, executor=None):
     >>> as_source(np.zeros((3, 2)), np.zeros(3)).n
     3
     """
-    source = _source(X, y, weight, columns)
+    source = _source(X, y, weight, columns, options[ClusterOptions])
     if executor is not None:
         source = copy.copy(source)
         source.engine = Pool(executor)
     return source
 
 
-def _source(X, y, weight, columns):
+def _source(X, y, weight, columns, options):
     if isinstance(X, Source):
         return X
     if not is_source(X):
@@ -312,12 +314,12 @@ def _source(X, y, weight, columns):
     if is_dask(X):
         from mercer.sources.partitions import Partitions
 
-        return Partitions(X, y, weight, columns)
+        return Partitions(X, y, weight, columns, options)
     from mercer.sources.frames import Files, of_dataset
 
     if not isinstance(y, str | list | tuple) or not (weight is None or isinstance(weight, str)):
         raise TypeError(f"of data that are read the target is the name of a column, or a list of names; got {y!r:.80}.")
     chosen = ([y] if isinstance(y, str) else list(y), weight, columns)
     source = Files(X, *chosen) if isinstance(X, str | os.PathLike) else of_dataset(X, *chosen)
-    source.engine = engine_here() if source.anywhere else None
+    source.engine = engine_here(options) if source.anywhere else None
     return source

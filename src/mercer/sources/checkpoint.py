@@ -10,8 +10,6 @@ import numpy as np
 
 from mercer._warn import warn
 
-EVERY = 20.0  # seconds between two writings
-
 
 class Checkpoint:
     """The finished subtrees of passes: each written beside its file and moved into its place, so it is always whole.
@@ -20,8 +18,8 @@ class Checkpoint:
     started again, it does not make them again.
     """
 
-    def __init__(self, path, every=None):
-        self.path, self.every = os.fspath(path), EVERY if every is None else every
+    def __init__(self, path, every=20.0):  # seconds between two writings
+        self.path, self.every = os.fspath(path), every
         self._last = time.monotonic()
         self._failed = False
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from mercer import _threads
 from mercer._machine import Memory, gigabytes
+from mercer._policies import Options
 from mercer.sources.engines import (
     PARTS,
     REMEDY,
@@ -22,18 +23,23 @@ from mercer.sources.engines import (
     OutOfTime,
     in_time,
     same_version,
-    unpacked,
+    unpack,
     version,
 )
 
-SLICE = 0.5  # seconds of one wait: between two, deadlines and the scheduler are looked at
-SILENT = 5.0  # seconds without a scheduler after which it is lost
-ANSWER = 20.0  # seconds in which a scheduler must answer, and have a worker
-DESERTED = 120.0  # seconds without a single worker after which none is expected any more
-SHARES = 16  # subtrees for each thread of the workers: what one that dies takes with it, what sums that are sent cost
-CALLS = 8  # by which the subtrees of a pass are handed over, in order
-PROGRAM = 2**28  # bytes of a worker that has loaded everything, before the first row
 GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+@dataclass(frozen=True)
+class ClusterOptions(Options):
+    """How a pass on workers of Dask is cut, and how long is waited for them."""
+
+    answer: float = 20.0  # seconds in which a scheduler must answer, and have a worker
+    silent: float = 5.0  # seconds without a scheduler after which it is lost
+    deserted: float = 120.0  # seconds without a single worker after which none is expected any more
+    shares: int = 16  # subtrees for each thread of the workers: what one that dies takes with it, what comes back
+    calls: int = 8  # by which the subtrees of a pass are handed over, in order
+    program: int = 2**28  # bytes of a worker that has loaded everything, before the first row
 
 
 @dataclass
@@ -56,7 +62,7 @@ def is_dask(X):
     return hasattr(X, "__dask_graph__") and hasattr(X, "__dask_keys__")
 
 
-def engine_here():
+def engine_here(options=ClusterOptions()):
     """The `Workers` of the client of `distributed` that is open here, or None; it is not imported to find out."""
     if "distributed" not in sys.modules:
         return None
@@ -64,11 +70,11 @@ def engine_here():
         client = sys.modules["distributed"].get_client()
     except ValueError:
         return None
-    return Workers(client)
+    return Workers(client, options)
 
 
 @contextmanager
-def cluster(address=None):
+def cluster(address=None, options=ClusterOptions()):
     """The `Workers` of a client that is open inside the block: of the scheduler at an address, or of this machine.
 
     Those of this machine are processes of one thread, one for each core.
@@ -80,15 +86,15 @@ def cluster(address=None):
     local = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.ERROR}
     local["direct_to_workers"] = True  # sums need not pass through the scheduler: everything can be reached here
     try:
-        client = Client(address, timeout=ANSWER) if address else Client(**local)
+        client = Client(address, timeout=options.answer) if address else Client(**local)
     except (OSError, ValueError) as error:
         raise EngineLost(f"no scheduler of Dask answers at {address!r}: {error}") from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=ANSWER)
+            client.wait_for_workers(1, timeout=options.answer)
         except TimeoutError:
             raise EngineLost(f"the scheduler at {client.scheduler.address} has no worker: start some.") from None
-        yield Workers(client)
+        yield Workers(client, options)
 
 
 class Scheduler(Engine):
@@ -100,20 +106,20 @@ class Scheduler(Engine):
         """Yield the sum of each subtree; some of them are computed at a time."""
         import dask
 
-        together, roots = _threads.threads(), _roots(job, source, trees, _delayed)
+        together, roots = _threads.threads(), _delay_sums(job, source, trees, _as_task)
         with _threads.one_blas_thread():
             for i in range(0, len(trees), together):
                 in_time(deadline, trees[i][0][0], source)
-                yield from map(unpacked, dask.compute(*itertools.islice(roots, together)))
+                yield from map(unpack, dask.compute(*itertools.islice(roots, together)))
 
 
 class Workers(Engine):
     """The workers of a client of `distributed`."""
 
-    def __init__(self, client):
-        self._client = client
+    def __init__(self, client, options=ClusterOptions()):
+        self._client, self.options = client, options
         workers = self._workers()
-        self.parts = max(SHARES * sum(one["nthreads"] for one in workers.values()), PARTS // 4)
+        self.parts = max(options.shares * sum(one["nthreads"] for one in workers.values()), PARTS // 4)
         self.name = f"dask: {len(workers)} workers at {client.scheduler.address}" if client.scheduler else "dask"
 
     def _workers(self):
@@ -121,13 +127,13 @@ class Workers(Engine):
 
     def room(self):
         """Memory of a task on the worker that has least for each of its threads; None where none has a limit."""
-        shares = []
+        shares, program = [], self.options.program
         for name, one in self._workers().items():
             limit, threads = one["memory_limit"], max(1, one["nthreads"])
             if limit:
-                why = f"the worker {name} may use {gigabytes(limit)}, less {gigabytes(PROGRAM)} for the program itself"
+                why = f"the worker {name} may use {gigabytes(limit)}, less {gigabytes(program)} for the program itself"
                 why += f", for each of {threads} threads" if threads > 1 else ""
-                shares.append(Memory(max(0, int(limit) - PROGRAM) // threads, why))
+                shares.append(Memory(max(0, int(limit) - program) // threads, why))
         return min(shares, default=None)
 
     def sums(self, job, source, trees, deadline=None):
@@ -139,19 +145,21 @@ class Workers(Engine):
     def _in_order(self, job, source, trees, deadline):
         pending, fetched = {}, {}
         try:
-            roots = enumerate(_roots(job, source, trees, self._task))
-            while some := list(itertools.islice(roots, self.parts // CALLS)):  # a call for each would have its price
+            roots = enumerate(_delay_sums(job, source, trees, self._task))
+            while some := list(
+                itertools.islice(roots, self.parts // self.options.calls)
+            ):  # a call for each would have its price
                 futures = self._client.compute([root for _, root in some], priority=-some[0][0])  # the first first
                 pending.update(zip(futures, (i for i, _ in some), strict=True))
             for i, tree in enumerate(trees):
                 while i not in fetched:
                     self._fetch(pending, fetched, deadline, f"{tree[0][0]} of {source.n} rows were done")
-                yield unpacked(fetched.pop(i))
+                yield unpack(fetched.pop(i))
         finally:
             if pending and self._client.status == "running":  # a scheduler that is gone needs no telling
                 self._client.cancel(list(pending))
 
-    def made(self, make, spans):
+    def make_table(self, make, spans):
         """(X, y, rests): make(start, stop) = (X, y, …) of each span, which workers make of what they read themselves.
 
         X and y are arrays of Dask: they stay with the workers, and what is lost is made again. Rests are (y, …).
@@ -159,7 +167,8 @@ class Workers(Engine):
         import dask
         import dask.array as da
 
-        make, one, few = self._task(make), dask.delayed(_made, pure=False), dask.delayed(_beside, pure=False)
+        make, one = self._task(make), dask.delayed(_make_rows, pure=False)
+        few = dask.delayed(_without_inputs, pure=False)
         pieces = self._client.persist([one(make, version(), *span) for span in spans])
         pending, found = {self._client.compute(few(piece)): i for i, piece in enumerate(pieces)}, {}
         while pending:
@@ -182,20 +191,21 @@ class Workers(Engine):
         from distributed.comm import CommClosedError
 
         since = manned = time.monotonic()
+        silent, deserted = self.options.silent, self.options.deserted
         try:
             while True:
                 if deadline is not None and time.monotonic() > deadline:
                     raise OutOfTime(f"{done}.")
                 try:
-                    ready = wait(list(pending), timeout=SLICE, return_when="FIRST_COMPLETED").done
+                    ready = wait(list(pending), timeout=0.5, return_when="FIRST_COMPLETED").done
                     break
                 except TimeoutError:
                     since = time.monotonic() if self._client.status == "running" else since
-                if time.monotonic() - since > SILENT:
-                    raise EngineLost(f"the scheduler of Dask is gone (silent for {SILENT:.0f} s); {done}. {REMEDY}")
+                if time.monotonic() - since > silent:
+                    raise EngineLost(f"the scheduler of Dask is gone (silent for {silent:.0f} s); {done}. {REMEDY}")
                 manned = time.monotonic() if self._workers() else manned
-                if time.monotonic() - manned > DESERTED:
-                    raise EngineLost(f"Dask has had no worker for {DESERTED:.0f} s; {done}. {REMEDY}")
+                if time.monotonic() - manned > deserted:
+                    raise EngineLost(f"Dask has had no worker for {deserted:.0f} s; {done}. {REMEDY}")
             for future in ready:
                 fetched[pending[future]] = future.result(timeout=60)
                 del pending[future]
@@ -208,7 +218,7 @@ class Workers(Engine):
             raise EngineLost(f"the scheduler of Dask is gone ({type(error).__name__}); {done}. {REMEDY}") from error
 
 
-def _roots(job, source, trees, shared):
+def _delay_sums(job, source, trees, shared):
     """Yield a delayed sum for each subtree; what they share is a task too."""
     from dask import delayed
 
@@ -217,7 +227,7 @@ def _roots(job, source, trees, shared):
         yield summed(job, source.portion(tree[0][0], tree[-1][1]) if whole is None else whole, tree)
 
 
-def _delayed(value):
+def _as_task(value):
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
@@ -227,12 +237,12 @@ def _itself(value):
     return value
 
 
-def _made(make, ours, start, stop):
+def _make_rows(make, ours, start, stop):
     same_version(ours)
     return make(start, stop)
 
 
-def _beside(made):
+def _without_inputs(made):
     """What is made of rows, without X: of it no more than what kind of array it is."""
     return made[0][:0], *made[1:]
 

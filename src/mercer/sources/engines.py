@@ -12,7 +12,6 @@ import numpy as np
 from mercer import _threads
 from mercer._machine import keep_freed_memory
 
-SQUARE = 64  # rows of a square array from which half of it is worth a thought
 PARTS = 64  # subtrees that others sum up: as many results come back, and as many of them can be under way
 
 
@@ -24,7 +23,7 @@ class EngineLost(ConnectionError):
     """The workers of a pass, or the way to them, are gone."""
 
 
-def added(a, b):
+def add_arrays(a, b):
     """a + b in place, array by array."""
     for one, other in zip(a, b, strict=True):
         one += other
@@ -49,7 +48,7 @@ class Triangle(NamedTuple):
     def of(cls, array):
         """Return the triangle of a square array with nothing above its diagonal; any other array as it is."""
         m = len(array)
-        if array.ndim != 2 or array.shape[1] != m or m < SQUARE:
+        if array.ndim != 2 or array.shape[1] != m or m < 64:  # half of fewer is not worth a thought
             return array
         values, at = np.empty(m * (m + 1) // 2, dtype=array.dtype), 0
         for i in range(m):
@@ -68,12 +67,12 @@ class Triangle(NamedTuple):
         return array
 
 
-def packed(sums):
+def pack(sums):
     """Sums as they travel."""
     return [Triangle.of(array) for array in sums]
 
 
-def unpacked(sums):
+def unpack(sums):
     """Sums that came from elsewhere, as arrays that can be added to: what came over a wire may be read-only."""
     return tuple(
         array.square() if isinstance(array, Triangle) else np.require(array, requirements="W") for array in sums
@@ -119,7 +118,7 @@ class Job:
         """Return the sum of some tasks as a worker makes it, alone with BLAS on one thread, and as it travels back."""
         self.ready()
         with _threads.one_blas_thread():
-            return packed(self.tree(source.leaves(start, stop, self.size) for start, stop in spans))
+            return pack(self.tree(source.leaves(start, stop, self.size) for start, stop in spans))
 
     def ready(self):
         """Refuse another version of this package; where all threads are ours, one of BLAS, and memory is kept."""
@@ -195,7 +194,7 @@ class Pool(Engine):
                 wait([future], None if deadline is None else max(0.0, deadline - time.monotonic()))
                 if not future.done():
                     raise OutOfTime(f"{tree[0][0]} of {source.n} rows were done.")
-                yield unpacked(future.result())
+                yield unpack(future.result())
         except BrokenExecutor as error:
             raise EngineLost(f"a process of the {self.name} ended while it was at work ({error}). {REMEDY}") from error
         finally:

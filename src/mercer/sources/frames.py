@@ -157,10 +157,10 @@ class Batches(Frames):
         first = next(batches, None)
         if first is None:
             raise DataError("there is no batch.")
-        self._choose(_names(first), target, weight, columns)
+        self._choose(_column_names(first), target, weight, columns)
         self.parts = []
         for number, frame in enumerate(chain([first], batches)):
-            self._same_columns(_names(frame), f"batch {number}")
+            self._same_columns(_column_names(frame), f"batch {number}")
             self.parts.append((f"batch {number}", len(frame)))
         self.n = sum(rows for _, rows in self.parts)
         if not self.n:
@@ -199,7 +199,7 @@ class Fragments(Frames):
     def __init__(self, dataset, target, weight, columns):
         self._schema = dataset.schema
         self._choose([str(name) for name in dataset.schema.names], target, weight, columns)
-        pieces = list(_pieces(dataset))
+        pieces = list(_row_groups(dataset))
         self._pieces = [(i, piece) for i, (piece, _) in enumerate(pieces)]
         self.parts = [(f"row group {i}", rows) for i, (_, rows) in enumerate(pieces)]
         self.n = sum(rows for _, rows in self.parts)
@@ -225,7 +225,7 @@ class Fragments(Frames):
                     at += len(batch)
 
 
-def _pieces(dataset):
+def _row_groups(dataset):
     """(piece, rows) of the row groups of a dataset, where it is of Parquet; else of its files."""
     for fragment in dataset.get_fragments():
         if hasattr(fragment, "split_by_row_group"):
@@ -290,7 +290,7 @@ def paths_of(path):
     return sorted(found)
 
 
-def _names(frame):
+def _column_names(frame):
     """Names of the columns of a batch."""
     names = frame.schema.names if hasattr(frame, "num_rows") else frame.columns  # of Arrow, or of a data frame
     return [str(name) for name in names]

@@ -1,4 +1,7 @@
-"""Collections of Dask as sources: rows lie in partitions of any sizes, some of them empty or of unknown size."""
+"""Collections of Dask as sources: rows lie in partitions of any sizes, some of them empty or of unknown size.
+
+Methods of new rows answer partition by partition, lazily.
+"""
 
 import copy
 
@@ -6,11 +9,10 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.sources.base import BATCH, Arrays
-from mercer.sources.cluster import Later, Scheduler, engine_here, is_dask
+from mercer.sources.cluster import ClusterOptions, Later, Scheduler, engine_here, is_dask
 from mercer.sources.frames import Frames
 
 NAMES = ("X", "y", "sample_weight")
-WHOLE = 2  # times the rows of a task: a partition of no more comes to it as it is, which saves a task
 
 
 class Pieces:
@@ -43,7 +45,7 @@ class Pieces:
 class Partitions(Frames):
     """Rows in collections of Dask: X an array or a data frame, y and weights its columns or other collections."""
 
-    def __init__(self, X, y, weight, columns):
+    def __init__(self, X, y, weight, columns, options=ClusterOptions()):
         names = [y] if isinstance(y, str) else y if isinstance(y, list | tuple) else []
         self.named = bool(names) and all(isinstance(name, str) for name in names)
         if not self.named and (y is None or isinstance(weight, str)):
@@ -52,7 +54,7 @@ class Partitions(Frames):
         if self.named and not frame:
             raise TypeError(f"an array of Dask has no column {y!r}: give y as an array.")
         values = [X] if self.named else [_collection(one) for one in (X, y, weight) if one is not None]
-        self._pieces, looks = map(list, zip(*map(_pieces, values), strict=True))
+        self._pieces, looks = map(list, zip(*map(_find_partitions, values), strict=True))
         self._columns_of_all(X, list(names) if self.named else [], weight if self.named else None, columns, looks[0])
         if not self.named:
             self.t = 1 if values[1].ndim == 1 else int(values[1].shape[1])
@@ -62,7 +64,7 @@ class Partitions(Frames):
                 raise ValueError(f"X has {self.n} rows, {name} has {piece.n}.")
         if not self.n:
             raise DataError("the collection has columns, but no row.")
-        self.engine = engine_here() or Scheduler()
+        self.engine = engine_here(options) or Scheduler()
 
     def _columns_of_all(self, X, target, weight, columns, found):
         """Set the columns, and refuse partitions that have others."""
@@ -119,7 +121,8 @@ class Partitions(Frames):
         """Return the rows [start, stop) as they are made elsewhere: `Arrays` of partitions, of large ones some rows."""
         from dask import delayed
 
-        some, large = delayed(_some, pure=False), WHOLE * (stop - start)
+        some = delayed(_take_span, pure=False)
+        large = 2 * (stop - start)  # a partition of no more comes as it is, which saves a task
         columns = [
             [
                 (i, some(piece.nodes[i], a, b), 0, b - a) if piece.lengths[i] > large else (i, piece.nodes[i], a, b)
@@ -127,7 +130,7 @@ class Partitions(Frames):
             ]
             for piece in self._pieces
         ]
-        return Later(_joined, [self._node(), start, columns])
+        return Later(_join_pieces, [self._node(), start, columns])
 
     def stream(self, start=0):
         """Yield blocks, partition after partition, each fetched when it is asked for."""
@@ -143,7 +146,7 @@ class Partitions(Frames):
         import dask
 
         order, back = np.unique(np.asarray(index, dtype=np.int64), return_inverse=True)
-        cut, node = dask.delayed(_cut, pure=False), self._node()
+        cut, node = dask.delayed(_cut_piece, pure=False), self._node()
         picked = [
             [cut(node, which, i, piece.nodes[i], rows) for i, rows in piece.holding(order)]
             for which, piece in enumerate(self._pieces)
@@ -165,13 +168,13 @@ def _collection(one):
     return da.from_array(np.asarray(one), chunks=(BATCH, *np.shape(one)[1:]))
 
 
-def _pieces(one):
+def _find_partitions(one):
     """(`Pieces`, names of the columns of each partition or None): where the rows are not known, they are counted."""
     import dask
 
     if not hasattr(one, "chunks"):
         nodes = one.to_delayed()
-        look = dask.delayed(_looked_at, pure=False)
+        look = dask.delayed(_names_and_rows, pure=False)
         found = dask.compute([look(node) for node in nodes])[0]
         return Pieces(nodes, [rows for rows, _ in found]), [names for _, names in found]
     if one.ndim == 2 and len(one.chunks[1]) > 1:
@@ -182,30 +185,73 @@ def _pieces(one):
     return Pieces(nodes, lengths), None
 
 
-def _looked_at(frame):
+def _names_and_rows(frame):
     return len(frame), [str(name) for name in getattr(frame, "columns", ())]
 
 
-def _some(piece, start, stop):
+def _take_span(piece, start, stop):
     """Some rows of a partition, from one to another."""
-    return _rows(piece, slice(start, stop))
+    return _select(piece, slice(start, stop))
 
 
-def _rows(piece, rows):
+def _select(piece, rows):
     return piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
 
 
-def _cut(schema, which, part, piece, rows):
+def _cut_piece(schema, which, part, piece, rows):
     """The rows of an index of a partition, as arrays."""
-    return schema.values(which, part, _rows(piece, rows))
+    return schema.values(which, part, _select(piece, rows))
 
 
-def _joined(schema, start, columns):
+def _join_pieces(schema, start, columns):
     """The rows of a task, from partitions or parts of them."""
     columns = [
-        [_cut(schema, which, i, piece, slice(a, b)) for i, piece, a, b in pieces]
+        [_cut_piece(schema, which, i, piece, slice(a, b)) for i, piece, a, b in pieces]
         for which, pieces in enumerate(columns)
     ]
     found = Arrays(*schema.put_together(columns), first=start)
     found.parts, found.columns = schema.parts, schema.columns
     return found
+
+
+# ---------------------------------------------------------------------------------------- methods of new rows
+def answer_lazily(model, name, X, args, kwargs):
+    """The answer of a method for each partition of X, as an array of Dask; a tuple of arrays where it is one."""
+    import dask.array as da
+    from dask import delayed
+
+    options = args, kwargs
+    if kwargs.get("return_cov"):
+        raise ValueError("return_cov needs all rows at once: compute() them, or ask for return_std.")
+    like = _answer(model, name, _some_row(X), options)  # of one row: what is wrong is told now, not when it is computed
+    plain = type(model).from_state(model.state())
+    there, ask = delayed(plain, pure=False, traverse=False), delayed(_answer, pure=False)
+    if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    nodes = list(np.ravel(X.to_delayed()))
+    rows = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(nodes)
+    blocks = [
+        da.from_delayed(ask(there, name, node, options, like[:0]), (n, *like.shape[1:]), like.dtype)
+        for node, n in zip(nodes, rows, strict=True)
+    ]
+    found = da.concatenate(blocks, allow_unknown_chunksizes=True)
+    return found if not kwargs.get("return_std") else (found[..., 0], found[..., 1])
+
+
+def _answer(model, name, X, options, empty=None):
+    """The answer for a partition; mean and std side by side in one array."""
+    if empty is not None and not len(X):
+        return empty
+    args, kwargs = options
+    found = getattr(model, name)(X, *args, **kwargs)
+    return np.stack(found, axis=-1) if isinstance(found, tuple) else found
+
+
+def _some_row(X):
+    """A row with the columns of X."""
+    row = np.zeros((1, X.shape[1]))
+    if not hasattr(X, "columns"):
+        return row
+    import pandas as pd
+
+    return pd.DataFrame(row, columns=list(X.columns))

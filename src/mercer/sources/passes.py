@@ -7,14 +7,12 @@ an interruption. Who runs the tasks is the affair of the source's engine.
 
 import hashlib
 
-from mercer.sources.engines import Job, Threads, added, push
+from mercer.sources.engines import Job, Threads, add_arrays, push
 
 LEAF = 2048  # rows of a leaf: enough for a product at full speed, few enough to stay small beside m²
-TASKS = 256  # at most; log₂ of it sums wait at a time
-FEW, LEAVES = 32, 4  # tasks beyond which they have more than one leaf, and how many: each begins with sums of its own
 
 
-def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, checkpoint=None, key="", workers=None):
+def map_reduce(leaf, source, zero, add=add_arrays, *, deadline=None, progress=None, checkpoint=None, key=""):
     """Σ over all leaves of a source: each task adds its leaves in order, a fixed tree adds the tasks.
 
     Parameters
@@ -35,8 +33,6 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
         Where sums are kept, so that a reading that was broken off can go on.
     key : str
         What else tells this pass from another: a checkpoint of another pass is not taken up.
-    workers : int, default=None
-        Threads, where the source has no engine; None is what the process may use. The sum does not depend on it.
 
     Returns
     -------
@@ -52,7 +48,7 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
     >>> map_reduce(leaf, source, lambda: (np.zeros(2),))
     (array([5000., 5000.]),)
     """
-    spans, engine = tasks(source.n), source.engine or Threads(workers)
+    spans, engine = tasks(source.n), source.engine or Threads()
     mark = hashlib.sha256(f"{source.fingerprint} {key}".encode()).hexdigest() if checkpoint else ""
     done, stack = (checkpoint and checkpoint.load(mark)) or (0, [])
     trees = list(subtrees(done, len(spans), engine.parts))
@@ -73,9 +69,12 @@ def map_reduce(leaf, source, zero, add=added, *, deadline=None, progress=None, c
 
 
 def tasks(n):
-    """[(start, stop)]: at most 256 runs of whole leaves, as even as they can be; of n alone."""
+    """[(start, stop)]: at most 256 runs of whole leaves, as even as they can be; of n alone.
+
+    Beyond 32 tasks they have up to four leaves: each begins with sums of its own.
+    """
     leaves = -(-n // LEAF)
-    size = max(-(-leaves // TASKS), min(leaves // FEW, LEAVES), 1) * LEAF
+    size = max(-(-leaves // 256), min(leaves // 32, 4), 1) * LEAF
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 

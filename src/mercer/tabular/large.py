@@ -209,7 +209,7 @@ def make_numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, w
     if workers is not None:
         size = max(BATCH, -(-n // PARTS))
         spans = [(start, min(start + size, n)) for start in range(0, n, size)]
-        X, there, rest = workers.made(
+        X, there, rest = workers.make_table(
             partial(_convert_part, converter, aside, np.float32 if single else np.float64), spans
         )
         y, *out = (np.concatenate([one[i] for one in rest]) for i in range(4))
