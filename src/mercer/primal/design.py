@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram import TiledGram, take
-from mercer.gram.landmarks import drawn, fill
+from mercer.gram.landmarks import draw_rows, fill
 from mercer.solvers.normal import landmark_factor, whiten_first
 from mercer.solvers.pivoted import random_pivots
 from mercer.sources.base import Block
@@ -32,7 +32,7 @@ class Sample:
     def draw(cls, source, m, seed):
         """Draw them by the hash of their number, in one reading."""
         size = min(source.n, max(FEWEST * m, min(source.n // PART, MOST * m)))
-        candidates, some = drawn(source.n, size, seed), drawn(source.n, LOO_ROWS, seed + 1)
+        candidates, some = draw_rows(source.n, size, seed), draw_rows(source.n, LOO_ROWS, seed + 1)
         both = np.union1d(candidates, some)
         block = source.take(both)
         first, second = (block.cut_to(np.searchsorted(both, index)) for index in (candidates, some))
@@ -41,7 +41,7 @@ class Sample:
     @classmethod
     def of(cls, block):
         """Return the rows of a block, where they are all there are."""
-        index = drawn(len(block), LOO_ROWS, 1)
+        index = draw_rows(len(block), LOO_ROWS, 1)
         return cls(block, block.cut_to(index), index)
 
     def recoded(self, change):

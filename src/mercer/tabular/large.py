@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer import _machine
 from mercer.exceptions import DataError
-from mercer.gram.landmarks import drawn, row_hash
+from mercer.gram.landmarks import draw_rows, row_hash
 from mercer.sources import as_source
 from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import is_text, usable_rows
@@ -203,7 +203,7 @@ def make_numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, w
             f"the files have {n} rows in all. Of what is read in batches a tenth is held out, too few of these to "
             "judge a model by: write the rows into one file, which is then read as a whole."
         )
-    aside = drawn(n, min(held, n // PART), SEEDS[1])
+    aside = draw_rows(n, min(held, n // PART), SEEDS[1])
     shape = n - len(aside), len(converter.recipe.feature_names_)
     single = _needs_file(shape, memory)
     if workers is not None:
