@@ -16,7 +16,7 @@ from mercer import KernelRidge, Landmarks
 from mercer.approximate import LandmarkOptions
 from mercer.exceptions import NumericalWarning
 from mercer.gram import TiledGram, take
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Matern32, Spectrum
 from mercer.primal import certificate as proof
@@ -79,10 +79,10 @@ def test_rows_that_rounding_leaves_something_of_are_not_proposed_for_ever(rng):
 
 
 def test_rows_are_drawn_by_hash():
-    first, more = drawn(10**5, 100, 3), drawn(10**5, 1000, 3)
+    first, more = draw_rows(10**5, 100, 3), draw_rows(10**5, 1000, 3)
     assert np.isin(first, more).all() and len(first) == 100
     assert abs(more.mean() / 5e4 - 1) < 0.1
-    assert not np.array_equal(first, drawn(10**5, 100, 4))
+    assert not np.array_equal(first, draw_rows(10**5, 100, 4))
 
 
 # ---------------------------------------------------------------------------------------------- sums

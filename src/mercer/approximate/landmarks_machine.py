@@ -12,7 +12,7 @@ from mercer.approximate.landmarks import engine_of, kernels_on_sample, prepare_s
 from mercer.approximate.machine import MachineFit
 from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.design import LandmarkBasis, Sample
@@ -44,7 +44,7 @@ def search(how, problem):
     if problem.criterion is None:
         return Hyperparameters(problem.kernels[0], problem.single_lam())
     source, options = problem.as_source(), problem.options[LandmarkOptions]
-    block = source.take(drawn(source.n, options.machine_subset, problem.seed + 2))
+    block = source.take(draw_rows(source.n, options.machine_subset, problem.seed + 2))
     rows = Rows(block.X, block.y, block.weight, merge=False)
     columns = problem.columns(rows.y, rows.weights(), stored=True)
     return problem.choose(rows, columns, rows.y.argmax(axis=1), problem.clock.part(options.choosing_share))

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._policies import OptionSet
 from mercer.gram import TiledGram, take
-from mercer.gram.landmarks import drawn, fill
+from mercer.gram.landmarks import draw_rows, fill
 from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import landmark_factor, whiten_first
 from mercer.solvers.pivoted import random_pivots
@@ -30,7 +30,7 @@ class Sample:
         """Draw them by the hash of their number, in one reading."""
         least, most = options.candidates
         size = min(source.n, max(least * m, min(source.n // 5, most * m)))
-        candidates, some = drawn(source.n, size, seed), drawn(source.n, options.left_out, seed + 1)
+        candidates, some = draw_rows(source.n, size, seed), draw_rows(source.n, options.left_out, seed + 1)
         both = np.union1d(candidates, some)
         block = source.take(both)
         first, second = (block.cut_to(np.searchsorted(both, index)) for index in (candidates, some))
@@ -39,7 +39,7 @@ class Sample:
     @classmethod
     def of(cls, block, options=LandmarkFitOptions()):
         """Return the rows of a block, where they are all there are."""
-        index = drawn(len(block), options.left_out, 1)
+        index = draw_rows(len(block), options.left_out, 1)
         return cls(block, block.cut_to(index), index)
 
     def recoded(self, change):
