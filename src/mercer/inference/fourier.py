@@ -10,7 +10,7 @@ from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.inference.moments import Moments
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.posterior import Posterior
@@ -78,7 +78,7 @@ class FourierPosterior(Posterior):
 
         ``room`` is a function of the columns of space and of those of coefficients: how many features memory holds.
         """
-        eps, found, report = _refine(kernel, rows, lam, how, room, clock, options)
+        eps, found, report = _refine_grids(kernel, rows, lam, how, room, clock, options)
         own = kernel, rows, lam, how.k, how.random_state
         if report["factored"]:
             terms = tuple(criterion.of(rows, lam, found, found.quad).values())
@@ -149,7 +149,7 @@ class FourierPosterior(Posterior):
         return mean
 
     def about(self, words):
-        """What a report says of the mean beside its calibration."""
+        """What a report says of the mean and its calibration."""
         how = f"of the {self.k} nearest rows" if self.local else "of all rows, by a factor"
         return {"kind": "fourier", **self.report, "words": f"{self.report_words()}. Variances ({how}): {words}"}
 
@@ -227,10 +227,10 @@ def bounding_box(kernel, rows, lam):
     return X.min(axis=0), X.max(axis=0)
 
 
-def _refine(kernel, rows, lam, how, room, clock, options):
+def _refine_grids(kernel, rows, lam, how, room, clock, options):
     """(eps, FourierInverse, report): finer grids until the mean no longer changes by more than it may."""
     steer, box = options[FourierOptions], bounding_box(kernel, rows, lam)
-    some = take(rows.X, drawn(rows.n, steer.compared, 5))
+    some = take(rows.X, draw_rows(rows.n, steer.compared, 5))
     room = steer.largest if room is None else min(steer.largest, room(len(box[0]), rows.q + rows.t))
     enough = how.enough(float(np.sqrt(rows.y.var(axis=0).mean())), float(np.sqrt(lam)), steer)
     eps, timed = how.first_eps(steer), Clock()
@@ -261,8 +261,8 @@ def _mean_at(features, rows, lam, tol, some, options):
         found = FourierInverse(FeatureSums(features, rows), features.D2, lam, tol, options[ToeplitzOptions])
     except NotPositiveDefinite:  # HᵀK̃⁻¹H is a difference of large numbers, where h is no feature
         raise TooManyFeatures(
-            f"the trend cannot be told from {features.count} features by an iteration: there is too little noise, "
-            f"{lam:.3g}; use more of it, or Neighbours()."
+            f"the trend cannot be separated from {features.count} features by an iteration: there is too little noise, "
+            f"{lam:.3g}. Use more noise, or Neighbours()."
         ) from None
     smooth = np.column_stack([features.at(u, column) for column in found.coef[:, rows.q :].T])
     return found, smooth + rows.trend_at(some) @ found.b

@@ -85,7 +85,7 @@ def search_spectral(space, rows, eps, criterion, *, record=None, options=OptionS
         status = stop.status
     except TooManyFeatures as error:
         status = "too_many_features"
-        why = "length scales went to where a grid is too large, and the best point so far is kept"
+        why = "length scales reached values whose grid is too large; the best point so far is kept"
         why = f"{why if record.history else 'the evidence of all rows was not climbed'}: {error} "
     found = result_of_local(space, best, start, status, box, record, rows.n, rows.n)
     found.message = (why + found.message).rstrip()
