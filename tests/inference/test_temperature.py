@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.inference.temperature import at_end, best_temperature, apply_temperature
+from mercer.inference.temperature import apply_temperature, at_end, best_temperature
 
 
 def test_probabilities_are_raised_to_a_power():
