@@ -43,7 +43,7 @@ class HyperParameters:
         """
         return [(name, getattr(self, name)) for name in self.parts]
 
-    def _entries(self, name):
+    def _n_free(self, name):
         """The number of free entries of an own hyper-parameter: 0 where it is fixed, or 0."""
         value, bounds = getattr(self, name), getattr(self, f"{name}_bounds", None)
         if bounds is not None and isinstance(bounds, str):
@@ -58,11 +58,11 @@ class HyperParameters:
             raise ValueError(f"{type(self).__name__}: {name} must be positive, got {getattr(self, name)}.")
         return value.size if least > 0 else 0
 
-    def _own(self):
-        """[(name, values, bounds or None), …]: own θ; bounds is None when fixed (or when the value is 0)."""
+    def own_hyper(self):
+        """Return [(name, values, bounds), …] of own hyper-parameters; bounds are None if it is fixed, or 0."""
         rows = []
         for name, default in self.hyper.items():
-            value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._entries(name)
+            value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._n_free(name)
             bounds = getattr(self, f"{name}_bounds", None)
             bounds = default if bounds is None else bounds
             free = free or (not value.size and not isinstance(bounds, str))
@@ -96,7 +96,7 @@ class HyperParameters:
             )
         return float(value.reshape(()))
 
-    def _whole(self, name, value=None):
+    def _whole_number(self, name, value=None):
         """Return discrete parameter ``name``, or one value of it, as an int, checked to be within its limits."""
         least, most, *why = self.whole_numbers[name]
         value = getattr(self, name) if value is None else value
@@ -111,30 +111,30 @@ class HyperParameters:
         """Refuse parameters with which an evaluation would never end."""
         for name in self.whole_numbers:
             for value in np.atleast_1d(np.asarray(getattr(self, name), dtype=object)):
-                self._whole(name, value)
+                self._whole_number(name, value)
 
     def _in_logs(self, own):
         """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
-        free = [own[name] * np.asarray(getattr(self, name), dtype=float) for name in self.hyper if self._entries(name)]
+        free = [own[name] * np.asarray(getattr(self, name), dtype=float) for name in self.hyper if self._n_free(name)]
         return np.concatenate([np.reshape(part, -1) for part in free]) if free else np.zeros(0)
 
     # ------------------------------------------------------------------ θ
     @property
     def n_theta(self):
         """The number of free hyper-parameters p."""
-        own = sum([self._entries(name) for name in self.hyper])
+        own = sum([self._n_free(name) for name in self.hyper])
         return own + sum([getattr(self, name).n_theta for name in self.parts])
 
     @property
     def theta(self):
         """log of the free hyper-parameters, own first, then part by part."""
-        own = [np.log(np.reshape(getattr(self, name), -1)) for name in self.hyper if self._entries(name)]
+        own = [np.log(np.reshape(getattr(self, name), -1)) for name in self.hyper if self._n_free(name)]
         return np.concatenate([*own, *[getattr(self, name).theta for name in self.parts], np.zeros(0)])
 
     @property
     def theta_bounds(self):
         """(p, 2) log bounds of the free hyper-parameters."""
-        own = [np.log(bounds) for _, _, bounds in self._own() if bounds is not None]
+        own = [np.log(bounds) for _, _, bounds in self.own_hyper() if bounds is not None]
         return np.concatenate([*own, *[part.theta_bounds for _, part in self.named_parts()], np.zeros((0, 2))])
 
     @property
@@ -142,7 +142,7 @@ class HyperParameters:
         """Names of the free hyper-parameters, in the order of θ: ``left__length_scale[2]``."""
         out = []
         for name in self.hyper:
-            count = self._entries(name)
+            count = self._n_free(name)
             if count:
                 scalar = np.ndim(getattr(self, name)) == 0
                 out += [name] if scalar else [f"{name}[{i}]" for i in range(count)]
@@ -180,26 +180,26 @@ class HyperParameters:
         """Return a copy of the kernel with the free hyper-parameters at exp(θ)."""
         theta = np.asarray(theta, dtype=float)
         if theta.ndim == 1:
-            other, used = self._moved(theta, np.exp(theta), 0)
+            other, used = self._with_values(theta, np.exp(theta), 0)
             if used == theta.size:
                 return other
         raise ValueError(f"theta must have length {self.n_theta} ({', '.join(self.names)}), got {theta.shape}.")
 
-    def _moved(self, theta, values, used):
+    def _with_values(self, theta, values, used):
         """(copy, used): the copy of `with_theta`, its hyper-parameters from ``values`` = exp(θ), the first ``used``."""
         if type(self).with_theta is not HyperParameters.with_theta:
             end = used + self.n_theta
             return (self.with_theta(theta[used:end]) if end <= theta.size else self), end
-        other = self._shallow()
+        other = self._shallow_copy()
         for name in self.hyper:
-            count = self._entries(name)
+            count = self._n_free(name)
             if count:
                 new, used = values[used : used + count], used + count
                 old = getattr(self, name)
                 if used <= values.size:
                     setattr(other, name, float(new[0]) if type(old) is float or np.ndim(old) == 0 else new)
         for name in self.parts:
-            part, used = getattr(self, name)._moved(theta, values, used)
+            part, used = getattr(self, name)._with_values(theta, values, used)
             setattr(other, name, part)
         return other, used
 
@@ -218,12 +218,12 @@ class HyperParameters:
         change : callable
             Takes a kernel and returns one.
         """
-        other = self._shallow()
+        other = self._shallow_copy()
         for name, part in self.named_parts():
             setattr(other, name, change(part))
         return other
 
-    def _shallow(self):
+    def _shallow_copy(self):
         """A copy that shares what does not change."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)

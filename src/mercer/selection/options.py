@@ -67,3 +67,16 @@ class KernelSearchOptions(Options):
     gain: float = 1e-3  # gain in the mean log density below which a descent ends, where a comparison is to come
     final_gain: float = 1e-4  # the same of the best candidate on all rows
     length_spread: float = 1.5  # deviation of log ℓⱼ around their mean: alike unless rows say otherwise
+
+
+@dataclass(frozen=True)
+class SpectralSearchOptions(Options):
+    """How hyper-parameters are searched by Fourier features."""
+
+    reach: float = 1.2  # factor of a length scale within which a grid serves: 1.5 takes three times as long
+    grids: int = 8  # laid one after the other, where length scales go further
+    most: int = 2**15  # features: beyond, an evaluation takes as long as all that neighbours say
+    gain: float = 1e-5  # of the mean log density, below which a descent ends
+    nats: float = 0.1  # the same of the log density of all rows: the larger one counts
+    patience: int = 6  # evaluations without that gain: estimates by probes differ by more from place to place
+    tol: float = 1e-5  # of the iteration: an error of the evidence is its square

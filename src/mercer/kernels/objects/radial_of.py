@@ -6,11 +6,7 @@ from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
 from mercer.kernels.basis import Features
 from mercer.kernels.inputs import Compared
-from mercer.kernels.radial import Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic
 from mercer.kernels.radial_base import Radial
-
-# Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
-ON_HILBERT_SPACE = (Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic)
 
 
 class RadialOf(Compared):
@@ -52,8 +48,8 @@ class RadialOf(Compared):
 
     @property
     def psd(self):
-        """Whether k is proved PSD, and φ on every Hilbert space."""
-        return self.base.psd and isinstance(self.radial, ON_HILBERT_SPACE)
+        """Whether k is proved PSD, and φ on every Hilbert space, as mixtures of Gaussians are (Schoenberg)."""
+        return self.base.psd and self.radial.mixture_of_gaussians
 
     def validate(self, X):
         """X as the base kernel reads it; φ is checked."""
@@ -74,7 +70,7 @@ class RadialOf(Compared):
     def _squared(self, X, Z):
         """d² of all pairs."""
         if isinstance(self.base, Features) and len(X) and len(Z):
-            return distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())).squared()
+            return distance.scale_points(self.base.features(X), self.base.features(Z), np.ones(())).squared()
         tile, a, b = self._values(X, Z)
         return self._from_values(tile(EVERYTHING, EVERYTHING), a, b)
 
