@@ -26,6 +26,7 @@ PARTS = {
         "tests/estimators/test_gp_learning.py",
         "tests/estimators/test_svm.py",
         "tests/approximate/test_problem.py",
+        "tests/estimators/test_options.py",
     ],
 }
 
@@ -76,9 +77,9 @@ BREAKS = [
     ),
     Break(
         "an option that is not passed on",
-        "approximate/exact_ridge.py",
-        r'"optimize": "lam" if self\.optimize == "lam" else "all"',
-        '"optimize": "all"',
+        "estimators/_fitting.py",
+        r'"report": reporter\(self\), "options": OptionSet\(self\.options\)',
+        '"report": reporter(self), "options": OptionSet()',
     ),
 ]
 

@@ -1,7 +1,7 @@
 """Which options nobody notices: halves and doubles each field, and prints which change neither errors nor times.
 
 ``python tools/options.py`` fits small real tables with every option changed; ``--only SearchOptions`` (repeatable)
-takes some classes, ``--list`` prints all fields, ``--quick`` fits a third of the models. A field is noticed where the
+takes some classes, ``--list`` prints all fields, ``--jobs TEXT`` fits some models. A field is noticed where the
 error on rows left out changes by more than 0.1 %, or the processor time of a model by more than repeated runs of the
 defaults differ. "not read" is a field that none of these models asks for: the benchmark then says nothing of it.
 """
@@ -42,12 +42,13 @@ def tables():
                 with gzip.open(path, "rt") as file:
                     values = np.genfromtxt(file, delimiter="\t", skip_header=1)
                 found[name] = values[:, :-1], values[:, -1]
-    return {name: _shuffled(*pair) for name, pair in found.items()}
+    found = {name: _prepare(*pair) for name, pair in found.items()}
+    return found | {"airpassengers": _prepare(*datasets.load_airpassengers(return_X_y=True), shuffle=False)}
 
 
-def _shuffled(X, y, most=2000):
-    """Some of the rows in a random order, with standardised columns."""
-    order = np.random.default_rng(0).permutation(len(y))[:most]
+def _prepare(X, y, shuffle=True, most=2000):
+    """Some of the rows, in a random order unless they are a series, with standardised columns."""
+    order = np.random.default_rng(0).permutation(len(y))[:most] if shuffle else np.arange(len(y))
     X = np.asarray(X, dtype=float)[order]
     scale = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0), np.asarray(y)[order]
@@ -67,6 +68,8 @@ def jobs():
         ("KernelRidge(GCV, ARD)", "522_pm10", lambda o: ridge(Gaussian(np.ones(7)), criterion=GCV(), options=o)),
         ("KernelRidge(LOO, lam)", "529_pollen", lambda o: _lam_alone(ridge, Gaussian(2.0), LOO(), o)),
         ("KernelRidge(auto)", "ethanol", lambda o: ridge("auto", time_budget=100.0, options=o)),
+        ("KernelRidge(auto)", "airpassengers", lambda o: ridge("auto", time_budget=100.0, options=o)),
+        ("KernelRidge(auto)", "529_pollen", lambda o: ridge("auto", time_budget=300.0, options=o)),
         ("process", "ethanol", lambda o: process(options=o)),
         ("process", "522_pm10", lambda o: process(options=o)),
         ("process(neighbours)", "529_pollen", lambda o: process(approximation=mercer.Neighbours(16), options=o)),
@@ -166,6 +169,7 @@ def main():
         "--only", action="append", default=[], metavar="CLASS", help="this class of options, repeatable"
     )
     parser.add_argument("--list", action="store_true", help="print every field and its default")
+    parser.add_argument("--jobs", default="", metavar="TEXT", help="only models or tables with this in their name")
     parser.add_argument("--quick", action="store_true", help="a third of the models")
     settings = parser.parse_args()
     kinds = {name: kind for name, kind in mercer.options.kinds().items() if not settings.only or name in settings.only}
@@ -174,7 +178,8 @@ def main():
             print(*(f"{name}.{one.name} = {getattr(kind(), one.name)!r}" for one in fields(kind)), sep="\n")
         return
     data = tables()
-    wanted = [job for job in jobs() if job[1] in data][:: 3 if settings.quick else 1]
+    wanted = [job for job in jobs() if job[1] in data and settings.jobs in f"{job[0]} {job[1]}"]
+    wanted = wanted[:: 3 if settings.quick else 1]
     for job in wanted:
         run(job, data, [])  # what is loaded once
     runs = [[run(job, data, []) for job in wanted] for _ in range(REPEATS)]

@@ -9,7 +9,7 @@ from sklearn.base import clone
 import mercer
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.approximate import Approximation, Exact
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.kernels import Gaussian
 from mercer.report import collect, render
 
@@ -31,7 +31,7 @@ class SubsetOfRows(Approximation):
         return Exact().fit(self._some(problem), at)
 
     def _some(self, problem):
-        return problem.take(drawn(problem.n, self.m, problem.seed))
+        return problem.take(draw_rows(problem.n, self.m, problem.seed))
 
 
 MODELS = {

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import GaussianProcessRegressor, KernelRidge, Landmarks, Neighbours
+from mercer.approximate.base import Problem, SourceProblem
 from mercer.kernels import Gaussian
 
 KERNEL = 2.0 * Gaussian([0.7, 1.5])
@@ -73,3 +74,12 @@ def test_what_is_not_to_be_searched_stays(model, how, rng):
 def lengths(kernel):
     """The length scales of a kernel with an amplitude or without."""
     return kernel.get_params().get("length_scale", kernel.get_params().get("kernel__length_scale"))
+
+
+def test_a_problem_is_abstract_and_data_that_are_read_are_planned_not_fitted_exactly():
+    with pytest.raises(TypeError, match="abstract"):
+        Problem(n=10, count=10)
+    problem = SourceProblem(n=10, count=10)
+    for ask in (problem.plan_exactly, problem.search_exactly, lambda: problem.fit_exactly(None)):
+        with pytest.raises(ValueError, match="Landmarks"):
+            ask()

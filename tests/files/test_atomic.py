@@ -244,8 +244,7 @@ def test_two_writers_without_force(tmp_path):
     assert mercer.load(path).lam in range(4)
 
 
-def test_too_much_beside_the_arrays(tmp_path, monkeypatch):
-    monkeypatch.setattr(_container, "TOKENS", 100)
-    with pytest.raises(mercer.exceptions.ModelFileError, match="what is not in arrays is too much"):
-        KernelRidge(lam=list(range(200))).save(tmp_path / "a")
+def test_too_much_beside_the_arrays(tmp_path):
+    with pytest.raises(mercer.exceptions.ModelFileError, match="100"):
+        _container.write(str(tmp_path / "a"), {"root": list(range(200))}, {}, False, _container.FileLimits(values=100))
     assert os.listdir(tmp_path) == []

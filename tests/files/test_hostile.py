@@ -467,7 +467,7 @@ def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
 def test_keys_with_one_hash(keys, known, tmp_path):
     pairs = [[key, 0] for key in keys]
     path = forged(known, "ridge Cholesky", tmp_path, lambda h: state(h, RIDGE).update(extra_={"d": pairs}))
-    with pytest.raises(ModelFileError, match="3000 keys of a dict have the same hash"):
+    with pytest.raises(ModelFileError, match="3000"):
         mercer.load(path)
 
 

@@ -97,7 +97,7 @@ def test_a_plain_matrix_has_a_part_but_no_points(rng):
     assert_array_equal(G.restrict([5, 2]).dense(), K[np.ix_([5, 2], [5, 2])])
     assert G.restrict([5, 2]).grad(np.ones((2, 2))).shape == (0,)
     for ask in (lambda: G.cross(np.zeros((1, 3))), lambda: G.represent(np.zeros(6))):
-        with pytest.raises(ValueError, match="no points"):
+        with pytest.raises(ValueError, match="points"):
             ask()
 
 
@@ -167,7 +167,7 @@ def test_apply_by_tiles(tiles, X, rng):
 
 
 def test_wrong_length_is_named(X):
-    with pytest.raises(ValueError, match="right-hand side"):
+    with pytest.raises(ValueError, match="shape"):
         TiledGram(KERNEL, X) @ np.ones(len(X) + 1)
     with pytest.raises(ValueError, match="length"):
         ScaledGram(TiledGram(KERNEL, X), np.ones(len(X) + 1))

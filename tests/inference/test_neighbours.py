@@ -5,7 +5,7 @@ import pytest
 
 from mercer import _native
 from mercer.gram import Rows
-from mercer.gram.neighbours import Clouds, NearestRows
+from mercer.gram.neighbours import BatchedGram, NearestRows
 from mercer.gram.trend import make_trend
 from mercer.inference.neighbours import NeighbourPosterior, OrderedRows
 from mercer.inference.regression import RegressionPosterior
@@ -73,7 +73,7 @@ def test_strings_by_their_kernel(rng):
 
 def test_clouds_are_the_kernel(rng):
     kernel, X, index = 2.0 * Matern32([1.0, 2.0]) + Linear(), rng.standard_normal((30, 2)), rng.integers(0, 30, (5, 4))
-    cloud, W = Clouds(kernel, X, index), rng.standard_normal((5, 4, 4))
+    cloud, W = BatchedGram(kernel, X, index), rng.standard_normal((5, 4, 4))
     np.testing.assert_allclose(cloud.matrices(), [kernel(X[i]) for i in index], rtol=1e-13)
     expected = sum(kernel.grad(X[i], X[i], w) for i, w in zip(index, W, strict=True))
     np.testing.assert_allclose(cloud.grad(W), expected, rtol=1e-10)

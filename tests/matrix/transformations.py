@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 
 OFFSET = 1e8
 
@@ -86,7 +86,7 @@ def constant(data, rng):
 
 
 def held(data, rng):
-    gone = drawn(data.n, 6, 9)  # by the hash of their number
+    gone = draw_rows(data.n, 6, 9)  # by the hash of their number
     before = data.some(np.setdiff1d(np.arange(data.n), gone))
     aside = None if data.weight is not None else (data.X[gone], data.y[gone])
     return Pair(before.replace(aside=aside), data.replace(held=len(gone)), same_rows=False)

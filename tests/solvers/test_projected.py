@@ -63,13 +63,13 @@ def test_a_trial_repairs_nothing_and_tells_nothing(recwarn):
     with pytest.raises(NotPositiveDefinite):
         Cholesky().resolvent(K).unchecked(0.0)
     assert not recwarn.list
-    with pytest.warns(match="was added to its diagonal"):
+    with pytest.warns(match="diagonal"):
         Cholesky().resolvent(K)(0.0)
 
 
 def test_dependent_columns_are_refused():
-    with pytest.raises(ValueError, match="linearly dependent"):
+    with pytest.raises(ValueError, match="dependent"):
         Span(np.ones((5, 2)))
-    with pytest.raises(ValueError, match="leaves nothing"):
+    with pytest.raises(ValueError, match="trend"):
         Span(np.ones((1, 2)))
     assert Projected(Explicit(np.eye(2), 1.0), np.ones((2, 1))).q == 1

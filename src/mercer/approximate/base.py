@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Problem:
+class Problem(ABC):
     """What a fit is asked: made once by the estimator, and all that an approximation knows of it.
 
     A plan is asked with the sizes alone, before there are rows.
@@ -110,17 +110,17 @@ class Problem:
     on_some: bool = False
     options: OptionSet = OptionSet()
 
+    @abstractmethod
     def plan_exactly(self, binding=True):
         """`Plan` of the exact fit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search_exactly(self):
         """`Hyperparameters` by all rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fit_exactly(self, at):
         """`Fitted` to all rows."""
-        raise NotImplementedError
 
     @property
     def needs_exact(self):
@@ -196,6 +196,20 @@ class Problem:
         if self.on_some:
             return self.clock.part(share * self.options[TimeOptions].subset_share)
         return self.clock.part(share, keep=self.options[PlanOptions].caution * fits * self.plan.last)
+
+
+@final
+class SourceProblem(Problem):
+    """Data that are read in batches, whatever the model, of which a plan is asked: never an exact one."""
+
+    def plan_exactly(self, binding=True):
+        raise ValueError("data that are read are not fitted exactly: use approximation=Landmarks().")
+
+    def search_exactly(self):
+        raise ValueError("data that are read are not searched exactly: use approximation=Landmarks().")
+
+    def fit_exactly(self, at):
+        raise ValueError("data that are read are not fitted exactly: use approximation=Landmarks().")
 
 
 def too_few(rows):
@@ -283,8 +297,8 @@ class Approximation(ABC):
         return
 
 
-def named(approximation):
-    """The `Approximation` that was asked for; "auto" and None are exact as long as nothing else is known."""
+def as_approximation(approximation):
+    """Return the `Approximation` that was asked for; "auto" and None are exact as long as nothing else is known."""
     from mercer.approximate.exact import Exact
 
     return approximation.check().resolved() if isinstance(approximation, Approximation) else Exact()
@@ -296,11 +310,11 @@ def choose(problem, binding=True):
     "auto" is exact wherever that fits memory and time; else the first of these that is offered: all rows solved for
     after landmarks, spectral features, neighbours, landmarks.
     """
-    how = named(problem.approximation)
+    how = as_approximation(problem.approximation)
     if problem.source is not None:
-        how = _reading(problem, how)
+        how = _for_source(problem, how)
     elif isinstance(problem.approximation, str) and problem.may_approximate:
-        found = _automatic(problem)
+        found = _first_offer(problem)
         if found is not None:
             return found
     if problem.model and problem.model not in how.models:
@@ -310,7 +324,7 @@ def choose(problem, binding=True):
     return how, how.plan(problem, binding)
 
 
-def _automatic(problem):
+def _first_offer(problem):
     """(approximation, plan) of the first that is offered; None where the exact fit is made."""
     from mercer.approximate.exact import Exact
 
@@ -330,7 +344,7 @@ def _automatic(problem):
     return None
 
 
-def _reading(problem, how):
+def _for_source(problem, how):
     """The approximation of data that are read: landmarks, unless another was asked for that reads."""
     from mercer.approximate.landmarks import Landmarks
 

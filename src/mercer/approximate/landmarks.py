@@ -17,8 +17,9 @@ from mercer.approximate.base import Approximation
 from mercer.approximate.kernels import check_kernel
 from mercer.approximate.options import LandmarkOptions, TimeOptions
 from mercer.gram import Rows
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.kernels.hyper import lengths_of
+from mercer.primal import LandmarkFitOptions
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
 from mercer.primal.squared import VALUES
@@ -161,7 +162,7 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
     if how.held:
         if 2 * how.held > source.n:
             raise ValueError(f"Landmarks(held={how.held}): of {source.n} rows at most half can be held out.")
-        source = Without(source, drawn(source.n, how.held, how.random_state + 9))
+        source = Without(source, draw_rows(source.n, how.held, how.random_state + 9))
     sizes = stages(
         problem.plan.landmarks,
         how.given is None and isinstance(how.m, str),
@@ -171,8 +172,10 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
     if problem.report is not None:
         options["progress"] = lambda done, n: problem.report({"rows": done, "of": n})
     if how.checkpoint is not None:
-        options["checkpoint"] = Checkpoint(how.checkpoint)
-    return LandmarkSearch(source, how, sizes, trend, centred, how.random_state, clock or problem.clock, options)
+        every = problem.options[LandmarkFitOptions].checkpoint_every
+        options["checkpoint"] = Checkpoint(how.checkpoint, every)
+    clock, settings = clock or problem.clock, problem.options
+    return LandmarkSearch(source, how, sizes, trend, centred, how.random_state, clock, options, settings=settings)
 
 
 def kernels_on_sample(problem):
@@ -185,7 +188,7 @@ def kernels_on_sample(problem):
     if problem.source is None and not problem.unnamed:
         return problem.kernels
     source, found = problem.as_source(), []
-    block = source.take(drawn(source.n, problem.options[LandmarkOptions].subset, 0))
+    block = source.take(draw_rows(source.n, problem.options[LandmarkOptions].subset, 0))
     for kernel in problem.kernels:
         X = kernel.validate(block.X)
         made = problem.default(X, block.weight) if problem.unnamed else kernel
@@ -201,7 +204,7 @@ def choose_kernel(task, problem, kernels):
     if problem.optimize == "lam" and not several:
         return kernels[0], None
     subset = problem.options[LandmarkOptions].subset
-    block = task.source.take(drawn(task.source.n, subset, task.seed + 2))
+    block = task.source.take(draw_rows(task.source.n, subset, task.seed + 2))
     rows = Rows(block.X, block.y, block.weight, task.trend, problem.merge)
     space = SearchSpace(list(kernels) if several else kernels[0], problem.lam, optimize=problem.optimize)
     record, options = Record(task.clock.part(problem.options[TimeOptions].subset_share)), problem.options[SearchOptions]

@@ -8,8 +8,8 @@ from mercer.approximate.landmarks_state import LandmarkState, bound_of_evidence,
 from mercer.approximate.options import LandmarkOptions
 from mercer.approximate.process import learn
 from mercer.gram import Rows
-from mercer.gram.landmarks import drawn
-from mercer.primal.collapsed import Bound, climb
+from mercer.gram.landmarks import draw_rows
+from mercer.primal.collapsed import Bound, maximise_bound
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.solvers import Cholesky
 from mercer.sources import Arrays
@@ -17,7 +17,7 @@ from mercer.sources import Arrays
 
 def subset_of(source, seed, options):
     """The rows that hyper-parameters are learnt on."""
-    return source.take(drawn(source.n, options[LandmarkOptions].subset, seed + 2))
+    return source.take(draw_rows(source.n, options[LandmarkOptions].subset, seed + 2))
 
 
 def search(how, problem):
@@ -69,9 +69,9 @@ def _raise_bound(task, kernel, lam, options):
     """
     m = min(options.tried, max(task.sizes))
     sample, chosen = task.choose(kernel, m)
-    block = task.source.take(drawn(task.source.n, options.bound_rows, task.seed + 5))
+    block = task.source.take(draw_rows(task.source.n, options.bound_rows, task.seed + 5))
     rows = Arrays(block.X, block.y, block.weight)
     bound = Bound(rows, chosen.points, task.trend, sample.some, task.centred, task.precisions)
-    better = climb(bound, kernel, lam, options.bound_steps, task.clock.part(0.2))[0]
+    better = maximise_bound(bound, kernel, lam, options.bound_steps, task.clock.part(0.2))[0]
     values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
     return better if values[1] < values[0] else kernel

@@ -13,7 +13,7 @@ from mercer.approximate.neighbours_state import NeighbourState
 from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, learn, make_prior
 from mercer.gram import take
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of
@@ -47,7 +47,7 @@ def search(how, problem, refine_more=None):
     refuse_without_points(kernel, kernel.stored_inputs(one), "new rows have no neighbours; use approximation=None")
     if problem.criterion is not None:
         subset = problem.options[NeighbourOptions].subset
-        some = rows.take(drawn(rows.n, subset, how.random_state + 2)) if rows.n > subset else rows
+        some = rows.take(draw_rows(rows.n, subset, how.random_state + 2)) if rows.n > subset else rows
         at = learn(problem, problem.kernels, some, lam, Cholesky())
         kernel, lam, result = at.kernel, at.lam, at.result
         if rows.n > subset:
@@ -120,7 +120,7 @@ def _global_part(problem, kernel, how):
     if part is None:
         return None
     m = _size(part, problem)
-    some = rows.take(drawn(rows.n, 20 * m, how.random_state + 3))
+    some = rows.take(draw_rows(rows.n, 20 * m, how.random_state + 3))
     found = choose_landmarks(kernel, Block(0, some.X, some.y, None), m, part, how.random_state)
     return found.points, found.L
 

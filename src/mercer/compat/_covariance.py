@@ -97,7 +97,7 @@ class NoisyGram(Gram):
         return self.inner.represent(alpha)
 
 
-def inverted(K, whole=False):
+def invert(K, whole=False):
     """K⁻¹ by its Cholesky factor; nothing is added to the diagonal or told, as scikit-learn does neither."""
     return SOLVER.resolvent(K).unchecked(0.0, whole)
 
@@ -114,8 +114,8 @@ def log_evidence(covariance, theta, X, y, alpha, gradient):
         K = covariance.gram(theta, X, alpha)
         with few_threads(K.n), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not gradient:
-                return log_density(inverted(K), y)
-            value, W = Evidence().value_and_adjoint(inverted(K, whole=True), y)
+                return log_density(invert(K), y)
+            value, W = Evidence().value_and_adjoint(invert(K, whole=True), y)
             return np.float64(-value), -covariance.pull(K, W)
     except np.linalg.LinAlgError:
         return (-np.inf, np.zeros(len(theta))) if gradient else -np.inf
@@ -123,6 +123,10 @@ def log_evidence(covariance, theta, X, y, alpha, gradient):
 
 class RowsMixin:
     """For a class with a parameter ``kernel``: a kernel object of scikit-learn, or None for one of numbers."""
+
+    def _optimising(self):
+        """How θ is searched for."""
+        return {"optimizer": self.optimizer, "restarts": self.n_restarts_optimizer, "random_state": self.random_state}
 
     def _vectors(self):
         """Whether the kernel reads rows of numbers."""

@@ -14,9 +14,6 @@ from mercer.compat._base import same_columns
 from mercer.gram import DenseGram, TiledGram, apply
 from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Pairwise, Polynomial, Precomputed, Scaled
 
-SMALLEST = 1.0 / np.finfo(np.float64).max  # γ down to which 1/γ is finite
-ENTRIES = 2**22  # of a block of rows of a whole matrix, or of sparse rows that are made dense: 32 MB
-
 
 def by_name(name, gamma, degree, coef0):
     """The kernel that scikit-learn means by a name, as ours; None where we have no kernel for it."""
@@ -27,9 +24,10 @@ def by_name(name, gamma, degree, coef0):
     if name in ("rbf", "laplacian"):
         if gamma == 0:
             return Constant(1.0)
+        finite = gamma > 1.0 / np.finfo(np.float64).max  # whether 1/γ is
         if name == "rbf":
-            return Gaussian(float(np.sqrt(0.5 / gamma) if gamma > SMALLEST else np.sqrt(0.5) / np.sqrt(gamma)))
-        return Laplacian(1.0 / gamma) if gamma > SMALLEST else Constant(1.0)  # γ‖x − z‖₁ is 0
+            return Gaussian(float(np.sqrt(0.5 / gamma) if finite else np.sqrt(0.5) / np.sqrt(gamma)))
+        return Laplacian(1.0 / gamma) if finite else Constant(1.0)  # γ‖x − z‖₁ is 0
     if name in ("poly", "polynomial") and degree >= 1 and degree == int(degree) and coef0 >= 0 and gamma > 0:
         with np.errstate(over="ignore", under="ignore"):
             offset, scale = np.float64(coef0) / gamma, np.float64(gamma) ** degree  # γᵖ(xᵀz + c/γ)ᵖ
@@ -47,7 +45,7 @@ class Tiles:
 
     def part(self, X, keep):
         """Some of the training rows."""
-        return rows_of(X, keep)
+        return take_rows(X, keep)
 
     def gram(self, X):
         """K of the training rows, as a `Gram`."""
@@ -56,7 +54,7 @@ class Tiles:
     def product(self, X, Z, coef):
         """K(X, Z) c for c of shape (len(Z), t)."""
         Z, parts = dense(Z), []
-        for part in blocks(X, X.shape[1]) if sp.issparse(X) else [X]:
+        for part in row_blocks(X, X.shape[1]) if sp.issparse(X) else [X]:
             part = dense(part)
             same_columns(part, Z)
             parts.append(apply(self.kernel, part, Z, coef))
@@ -81,12 +79,12 @@ class Whole:
 
     def product(self, X, Z, coef):
         """K(X, Z) c for c of shape (len(Z), t)."""
-        parts = [X] if self.at_once else blocks(X, len(coef))
+        parts = [X] if self.at_once else row_blocks(X, len(coef))
         return np.concatenate([matrix(self.function(part, Z)) @ coef for part in parts])
 
     def part(self, X, keep):
         """Some of the training rows."""
-        return rows_of(X, keep)
+        return take_rows(X, keep)
 
     def as_kernel(self):
         """Return the kernel as one of ours."""
@@ -119,7 +117,7 @@ class Named:
         return pairwise_kernels(X, Z, metric=self.metric, filter_params=not callable(self.metric), **self.params)
 
 
-def _given(X, Z):
+def _first(X, Z):
     return X
 
 
@@ -127,7 +125,7 @@ def _given(X, Z):
 class Given(Whole):
     """K(X, Z) is X: the matrix itself was given."""
 
-    function: object = _given
+    function: object = _first
 
     def part(self, X, keep):
         """Some of the training rows, and their columns."""
@@ -177,13 +175,13 @@ def square(K, X):
     return K
 
 
-def blocks(X, width):
-    """X in parts of so many rows that rows × width stays small."""
-    n, step = X.shape[0] if hasattr(X, "shape") else len(X), max(1, ENTRIES // max(1, width))
+def row_blocks(X, width, entries=2**22):
+    """X in parts of so many rows that rows × width is at most so many entries: 32 MB."""
+    n, step = X.shape[0] if hasattr(X, "shape") else len(X), max(1, entries // max(1, width))
     return [X] if n <= step else [X[i : i + step] for i in range(0, n, step)]
 
 
-def rows_of(X, index):
+def take_rows(X, index):
     """Rows of an array, a sparse array, a data frame or a list; X itself where they are all."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     return X if len(index) == n else _safe_indexing(X.tocsr() if sp.issparse(X) else X, index)

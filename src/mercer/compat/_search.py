@@ -8,19 +8,16 @@ from sklearn.utils import check_random_state
 from mercer._threads import few_threads
 from mercer._warn import warn
 
-WORSE = 10.0  # what a failed trial is worth beyond the worst finite one, so that a line search turns back
 
-
-def learn(model, objective, rows, report):
-    """Set the θ of ``model.kernel_`` to the best of some descents, and return the value there; None if nothing is open.
+def optimise_theta(kernel, objective, rows, report, *, optimizer, restarts=0, random_state=None):
+    """Set the θ of a kernel to the best of some descents, and return the value there; None if nothing is open.
 
     They begin at the kernel's own θ, and at θ drawn uniformly from its log bounds. An optimizer that is a function is
     called as ``optimizer(objective, theta, bounds=bounds)``, and returns (θ, value); the report gets counts.
     """
-    kernel, optimizer, restarts = model.kernel_, model.optimizer, model.n_restarts_optimizer
     if optimizer is None or not kernel.n_dims:
         return None
-    bounds, counted, rng = kernel.bounds, _Counted(objective), check_random_state(model.random_state)
+    bounds, counted, rng = kernel.bounds, _Counted(objective), check_random_state(random_state)
     if restarts and not np.isfinite(bounds).all():
         raise ValueError(
             f"Multiple optimizer restarts (n_restarts_optimizer={restarts}) requires that all bounds are finite: "
@@ -34,7 +31,7 @@ def learn(model, objective, rows, report):
             found = optimizer(counted, start, bounds=bounds)
         else:
             with few_threads(rows):  # once, not in every evaluation
-                found = _descend(counted, start, bounds)
+                found = _minimise(counted, start, bounds)
         optima.append((np.asarray(found[0], dtype=float), np.float64(found[1])))
     report.update(evaluations=counted.evaluations, failed_evaluations=counted.failed, restarts=restarts)
     best = min(optima, key=lambda found: found[1] if np.isfinite(found[1]) else np.inf)
@@ -63,7 +60,7 @@ class _Counted:
         return found
 
 
-def _descend(objective, start, bounds):
+def _minimise(objective, start, bounds):
     """L-BFGS-B; the best finite point it has seen, whatever it says of itself."""
     best, worst = (start, np.inf), -np.inf
 
@@ -71,7 +68,7 @@ def _descend(objective, start, bounds):
         nonlocal best, worst
         value, gradient = objective(theta)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return (worst if np.isfinite(worst) else 1e3) + WORSE, np.zeros_like(theta)
+            return (worst if np.isfinite(worst) else 1e3) + 10.0, np.zeros_like(theta)  # a line search turns back
         worst = max(worst, value)
         if value < best[1]:
             best = theta.copy(), float(value)

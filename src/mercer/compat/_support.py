@@ -18,9 +18,6 @@ from mercer.estimators.svm_fit import EpsilonDual, centre_and_unit
 from mercer.estimators.validation import refuse_extreme
 from mercer.solvers.witness import negative_witness
 
-UNBOUNDED = 1e10  # C for C = inf, in units of the largest |y|
-FINEST = 1e-12  # of the tolerance, in units of the spread of y: rounding
-
 
 class SupportVectors(RegressorMixin, Compatible):
     """f(x) = Σⱼ αⱼ k(x, xⱼ) + b: what SVR and NuSVR share."""
@@ -130,10 +127,10 @@ class SupportVectors(RegressorMixin, Compatible):
 
     def _solve(self, K, y, weight):
         """The solution in units of y: `FittedTarget`."""
-        C = UNBOUNDED * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
+        C = 1e10 * max(1.0, float(np.abs(y).max())) if np.isinf(self.C) else float(self.C)
         epsilon, nu = self._tube()
         # tol is in units of y in libsvm and of its spread in ours: what is asked for holds in both
-        tol = max(self.tol / max(1.0, centre_and_unit(y, weight, True)[1]), FINEST)
+        tol = max(self.tol / max(1.0, centre_and_unit(y, weight, True)[1]), 1e-12)
         K = hold(K, tol) if nu is not None else K
         limit = None if self.max_iter == -1 else self.max_iter
         return EpsilonDual(K, weight, True, nu, tol, limit).fit(y, C, epsilon)

@@ -89,12 +89,12 @@ def translate(kernel, columns, first=0):
     if own and isinstance(kernel, gp.Exponentiation):
         inner, p = translate(kernel.kernel, columns, first), kernel.exponent
         if p >= 1 and float(p).is_integer():
-            return _power(inner, int(p))
+            return _raise_to(inner, int(p))
         if inner.noise is not None:
             raise ValueError(f"{kernel}: the power {p} of a WhiteKernel is not a noise variance; use a whole number.")
     leaf = _leaf(kernel, columns) if own else None
     if leaf is not None:
-        found = _place(kernel, *leaf, first)
+        found = _place_hyperparameters(kernel, *leaf, first)
         if found is not None:
             return _sum(found, Part(Linear(), [], [])) if isinstance(kernel, gp.DotProduct) else found
     for part in sklearn_parts(kernel):
@@ -128,7 +128,7 @@ def _leaf(kernel, columns):
     return None
 
 
-def _place(kernel, ours, names, first):
+def _place_hyperparameters(kernel, ours, names, first):
     """The `Part` of a leaf: which θ each of our hyper-parameters is. None if we count other free ones (a value 0)."""
     places, at = {}, first
     for h in kernel.hyperparameters:
@@ -180,9 +180,9 @@ def _product(left, right):
     if left.kernel is None or right.kernel is None:
         found = Part(None, [], [])
     elif _is_scale(left):
-        found = Part(_scaled(right.kernel, left.kernel), left.index + right.index, left.factor + right.factor)
+        found = Part(_with_amplitude(right.kernel, left.kernel), left.index + right.index, left.factor + right.factor)
     elif _is_scale(right):
-        found = Part(_scaled(left.kernel, right.kernel), right.index + left.index, right.factor + left.factor)
+        found = Part(_with_amplitude(left.kernel, right.kernel), right.index + left.index, right.factor + left.factor)
     else:
         kernel = Product(left.kernel, right.kernel)
         found = Part(kernel, left.index + right.index, left.factor + right.factor)
@@ -208,12 +208,12 @@ def _is_scale(part):
     return "value" in part.kernel.hyper and part.kernel.value > 0
 
 
-def _scaled(kernel, constant):
+def _with_amplitude(kernel, constant):
     """c k."""
     return Scaled(kernel, float(constant.value), scale_bounds=constant.value_bounds)
 
 
-def _power(inner, p):
+def _raise_to(inner, p):
     """kᵖ, and (k(x, x) + d)ᵖ − k(x, x)ᵖ."""
     found = Part(None if inner.kernel is None else Power(inner.kernel, p), inner.index, inner.factor)
 

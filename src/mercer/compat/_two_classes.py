@@ -10,14 +10,12 @@ from mercer._parameters import Parametrised
 from mercer._state import Stateful
 from mercer._warn import warn
 from mercer.compat._covariance import Covariance, RowsMixin
-from mercer.compat._search import learn
+from mercer.compat._search import optimise_theta
 from mercer.gram import DenseGram
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import Logit
 from mercer.kernels import Kernel
-
-BLOCK = 1024  # new rows at once
 
 
 class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
@@ -46,7 +44,7 @@ class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
         covariance = Covariance(self.kernel_, rows)
         start = getattr(self, "a_cached_", None) if self.warm_start else None
         search = _Evidence(covariance, rows, self._likelihood(), self.max_iter_predict, start)
-        learn(self, search.negative, len(y), self.report_)
+        optimise_theta(self.kernel_, search.negative, len(y), self.report_, **self._optimising())
         self._theta = np.array(self.kernel_.theta, dtype=float)
         self._kernel = covariance.kernel(self._theta)
         self._keep(search.posterior(self._theta)[0])
@@ -81,12 +79,12 @@ class TwoClasses(Parametrised, RowsMixin, Stateful, BaseEstimator):
         check_is_fitted(self, "X_train_")
         return np.tril(self._posterior.Binv.factor)
 
-    def _blocks(self, X):
-        """Yield (rows, k(rows, training rows)) for blocks of new rows."""
+    def _blocks(self, X, size=1024):
+        """Yield (rows, k(rows, training rows)) for blocks of so many new rows."""
         check_is_fitted(self, "X_train_")
         X, train = self._rows(X), self._rows(self.X_train_)
-        for i in range(0, len(X), BLOCK):
-            yield X[i : i + BLOCK], np.asarray(self._kernel(X[i : i + BLOCK], train), dtype=float)
+        for i in range(0, len(X), size):
+            yield X[i : i + size], np.asarray(self._kernel(X[i : i + size], train), dtype=float)
 
     def predict(self, X):
         """The likelier class, by the sign of the latent mean."""

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.compat._base import Compatible, same_columns, validate_data
-from mercer.compat._covariance import Covariance, RowsMixin, inverted, log_density, log_evidence
-from mercer.compat._search import learn
+from mercer.compat._covariance import Covariance, RowsMixin, invert, log_density, log_evidence
+from mercer.compat._search import optimise_theta
 from mercer.estimators import FitReport
 from mercer.exceptions import NumericalWarning
 from mercer.gram import Rows
@@ -153,7 +153,7 @@ class GaussianProcessRegressor(RowsMixin, MultiOutputMixin, RegressorMixin, Comp
             found = log_evidence(covariance, theta, X, y, noise, eval_gradient)
             return (-found[0], -found[1]) if eval_gradient else -found
 
-        value = learn(self, objective, len(y), self.fit_report_)
+        value = optimise_theta(self.kernel_, objective, len(y), self.fit_report_, **self._optimising())
         return None if value is None else -value
 
     def _condition(self, covariance, X, y, noise):
@@ -161,7 +161,7 @@ class GaussianProcessRegressor(RowsMixin, MultiOutputMixin, RegressorMixin, Comp
         self._theta = theta = np.array(self.kernel_.theta, dtype=float)
         K = covariance.gram(theta, X, noise)
         try:
-            Kinv = inverted(K)
+            Kinv = invert(K)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(
                 f"The kernel, {self.kernel_}, is not returning a positive definite matrix. Try gradually increasing "

@@ -15,7 +15,6 @@ from mercer.gram import ScaledGram
 from mercer.solvers import Cholesky, Sizes, choose_solver
 from mercer.solvers.least_squares import least_squares
 
-SMALL = 1000  # rows up to which a float64 factor is quicker than to plan
 POSITIVE = ("additive_chi2", "chi2")
 
 
@@ -155,7 +154,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Compatible):
         K = K if s is None else ScaledGram(K, s)
         y = y if s is None else s[:, None] * y
         solver = Cholesky(jitter=None)  # where it fails there is least squares
-        if K.n > SMALL:
+        if K.n > 1000:  # up to there a float64 factor is quicker than to plan
             planned, plan = choose_solver("auto", Sizes(K.n, d, y.shape[1]))
             solver = solver if plan.solver == "cholesky" else planned
             self.fit_report_["reasons"] = list(plan.reasons)

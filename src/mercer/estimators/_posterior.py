@@ -5,11 +5,12 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import ndtri
 
+from mercer._policies import OptionSet
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._protocol import over_partitions
 from mercer.estimators.validation import seed_of, shared_noise
 from mercer.inference.moments import Moments, Part, draw, noise_at, noisy_std
-from mercer.uncertainty.objections import warn_of_wrong_deviations
+from mercer.uncertainty.objections import ObjectionOptions, warn_of_wrong_deviations
 
 
 class PosteriorEstimator(LinearEstimator):
@@ -128,7 +129,8 @@ class PosteriorEstimator(LinearEstimator):
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage}.")
         if noisy is True and self._fitted.states_errors:
-            warn_of_wrong_deviations(self, coverage, self.__dict__.setdefault("_objections", {}))
+            options = OptionSet(self.options)[ObjectionOptions]
+            warn_of_wrong_deviations(self, coverage, self.__dict__.setdefault("_objections", {}), options)
         mean, std = self.predict(X, return_std=True, noisy=noisy)
         reach = float(ndtri((1.0 + coverage) / 2.0)) * (std[:, None] if std.ndim < mean.ndim else std)
         return np.stack([mean - reach, mean + reach], axis=1)

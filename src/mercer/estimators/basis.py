@@ -13,7 +13,7 @@ from mercer.kernels import FeatureMap, Features, Kernel, PolynomialBasis
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.search import SearchSpace
 from mercer.solvers import choose_solver
-from mercer.solvers.least_squares import predicted, weighted_fit
+from mercer.solvers.least_squares import predict_features, weighted_fit
 from mercer.solvers.plan import plan_features
 
 
@@ -223,6 +223,6 @@ class BasisRegression(KernelParameters, MultiOutputMixin, RegressorMixin, Kernel
         b = np.reshape(self.intercept_, (1, *self.coef_.shape[1:])) if self._constants else self.coef_[:0]
         theta = np.concatenate([self.coef_, b])
         if not return_std:
-            return predicted(design, theta)
-        f, std = predicted(design, theta, self.covariance_)
+            return predict_features(design, theta)
+        f, std = predict_features(design, theta, self.covariance_)
         return f, std[:, 0] if f.ndim == 1 else std

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._policies import OptionSet
-from mercer.approximate.base import Problem, choose
+from mercer.approximate.base import SourceProblem, choose
 from mercer.gram.duplicates import duplicate_groups
 from mercer.sources import as_source, is_source
 
@@ -65,7 +65,7 @@ def plan(model=None, X=None, y=None, *, n=None, d=None, targets=1, memory=None, 
         sizes = {"n": source.n, "d": source.d, "t": source.t, "count": source.n}
         limits = {"approximation": model.approximation, "memory": model.memory, "time_budget": model.time_budget}
         limits["options"] = OptionSet(model.options)
-        return choose(Problem(**sizes, **limits, source=source, criterion=criterion))[1]
+        return choose(SourceProblem(**sizes, **limits, source=source, criterion=criterion))[1]
     rows = n
     if X is not None:
         X = np.asarray(X, dtype=float) if not hasattr(X, "__len__") or isinstance(X, list | tuple) else X

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from mercer.approximate.base import choose, named
+from mercer.approximate.base import as_approximation, choose
 from mercer.approximate.exact_ridge import RidgeProblem
 from mercer.approximate.kernels import default_kernel
 from mercer.estimators._intervals import LinearEstimator
@@ -21,7 +21,7 @@ from mercer.sources import is_source
 
 def _sums_change(self):
     """Whether rows can join and leave a fit; AttributeError, as for any missing method, where they cannot."""
-    if not named(self.approximation).updates:
+    if not as_approximation(self.approximation).updates:
         raise AttributeError("partial_fit and forget need approximation=Landmarks(...) without solve.")
     return True
 

@@ -17,8 +17,6 @@ from mercer.kernels import Kernel
 
 __all__ = ["load", "read_header", "save"]
 
-SHOWN = 2000  # characters of the kernel that the header shows
-
 
 def save(obj, path, *, force=False, note=None, names=None):
     """Write an estimator, a table model or a kernel to one file: data only, all or nothing.
@@ -215,4 +213,4 @@ def _kernel_text(obj):
     with contextlib.suppress(AttributeError):  # what is no estimator, or not fitted yet
         kernel = obj.get_params(deep=False).get("kernel")
         kernel = obj.our_kernel_
-    return repr(kernel)[:SHOWN] if isinstance(kernel, Kernel) else ""
+    return repr(kernel)[:2000] if isinstance(kernel, Kernel) else ""

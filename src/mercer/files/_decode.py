@@ -11,24 +11,19 @@ import numpy as np
 
 from mercer._warn import Caution
 from mercer.files import _registry
+from mercer.files._container import FileLimits
 from mercer.files._encode import LONGEST_TEXT, as_dtype, back
 from mercer.files._registry import refusing
 from mercer.kernels import parse_kernel
 
-# Levels of objects, and objects, a shared one counted wherever it is: what somebody who follows all references meets.
-NESTED, EXPANDED = 400, 1_000_000
-NESTED_KERNELS, EXPANDED_KERNELS = 200, 10_000  # as in mercer.kernels.as_kernel
-ALL_KERNELS = 100_000  # of a file: each is looked at when it is made, with its parts
-DEEPEST = 100  # levels of plain containers
-ALIKE = 100  # keys with one hash: each is compared with all before it
 FLOATS = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
 class Decoder:
     """Makes the objects of one file, [class name, version, {name: value}] or [expression], one after the other."""
 
-    def __init__(self, objects, arrays, names):
-        self.arrays, self.names = arrays, names
+    def __init__(self, objects, arrays, names, limits=FileLimits()):
+        self.arrays, self.names, self.limits = arrays, names, limits
         self.made, self._views, self._met = [], {}, []
         self._depths, self._sizes, self._kernels = [], [], 0
         for i, entry in enumerate(objects):
@@ -53,7 +48,7 @@ class Decoder:
         state = {field: self.value(item) for field, item in fields.items()}
         self._count(_registry.is_kernel(cls), 1)
         with refusing(f"this is no {cls.__name__}"):
-            return _registry.restored(cls, version, state)
+            return _registry.restore(cls, version, state)
 
     def _count(self, kernel, size):
         """Count one more object, with those that it refers to: depth, size, and all kernels together."""
@@ -62,8 +57,9 @@ class Decoder:
             size + sum(self._sizes[i] for i in self._met),
         )
         self._kernels += size if kernel else 0
-        deepest, largest = (NESTED_KERNELS, EXPANDED_KERNELS) if kernel else (NESTED, EXPANDED)
-        if depth > deepest or size > largest or self._kernels > ALL_KERNELS:
+        most = self.limits
+        deepest, largest = (most.kernel_levels, most.kernel_objects) if kernel else (most.levels, most.objects)
+        if depth > deepest or size > largest or self._kernels > most.kernels:
             raise ValueError("nested too deeply, or too large when it is written out")
         self._depths.append(depth)
         self._sizes.append(size)
@@ -81,8 +77,8 @@ class Decoder:
 
     def value(self, value, depth=0):
         """The value of a JSON value."""
-        if depth > DEEPEST:
-            raise ValueError(f"more than {DEEPEST} levels deep")
+        if depth > self.limits.containers:
+            raise ValueError(f"more than {self.limits.containers} levels deep")
         if isinstance(value, list):
             return [self.value(item, depth + 1) for item in value]
         if not isinstance(value, dict):
@@ -98,8 +94,10 @@ class Decoder:
         if not all(isinstance(pair, list) and len(pair) == 2 and _is_key(pair[0]) for pair in pairs):
             raise ValueError("a dict is made of pairs of a key and a value")
         hashes = Counter(hash(key) for key, _ in pairs if not isinstance(key, str | bytes))
-        if max(hashes.values(), default=0) > ALIKE:  # whole numbers have the hash that somebody wants
-            raise ValueError(f"{max(hashes.values())} keys of a dict have the same hash, more than {ALIKE}")
+        if max(hashes.values(), default=0) > self.limits.same_hash:  # whole numbers have the hash that somebody wants
+            raise ValueError(
+                f"{max(hashes.values())} keys of a dict have the same hash, more than {self.limits.same_hash}"
+            )
         found = dict(pairs)
         if len(found) != len(pairs):
             raise ValueError("a dict has a key twice")

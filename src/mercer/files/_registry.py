@@ -70,7 +70,7 @@ def is_public(name):
 
 def class_of(name):
     """The class of a name in a file."""
-    found = _found(OLD_NAMES.get(name, name)) if isinstance(name, str) else None
+    found = _look_up(OLD_NAMES.get(name, name)) if isinstance(name, str) else None
     if found is None:
         raise ValueError(f"there is no class {name!r:.80} in model files of this version of mercer")
     return found
@@ -82,11 +82,11 @@ def name_of(cls):
     package, _, rest = cls.__module__.partition(".")
     unit = rest.partition(".")[0] if package == "mercer" else "gp" if cls.__module__ == GP else "sparse"
     name = f"{unit}.{cls.__name__}"
-    return name if _found(name) is cls else None
+    return name if _look_up(name) is cls else None
 
 
 @lru_cache(maxsize=1000)
-def _found(name):
+def _look_up(name):
     """The class of a name, or None."""
     unit, _, rest = name.partition(".")
     if unit == "sparse" or not is_public(rest):
@@ -149,7 +149,7 @@ def newest_version(cls):
     return cls.state_version if "state_version" in dir(cls) else 1
 
 
-def restored(cls, version, state):
+def restore(cls, version, state):
     """The object of a class with a state; the class refuses what is no good, with any error."""
     newest = newest_version(cls)
     if type(version) is not int or not 1 <= version <= newest:

@@ -120,13 +120,13 @@ def take(X, index):
     return [X[i] for i in index] if isinstance(X, list) else X[np.asarray(index)]
 
 
-def joined(X, Z):
+def join(X, Z):
     """The rows of X, then those of Z, for arrays, lists and collections with a method of that name.
 
     Examples
     --------
-    >>> from mercer.gram import joined
-    >>> joined(["a"], ["b", "c"])
+    >>> from mercer.gram import join
+    >>> join(["a"], ["b", "c"])
     ['a', 'b', 'c']
     """
     if isinstance(X, np.ndarray):

@@ -63,7 +63,7 @@ def _equal_keys(keys):
 def merge_points(y, weight, group, size):
     """(ȳ, w, squares): weighted means, summed weights, and Σ w (y − ȳ)² within each group, per target.
 
-    Means are taken beside one row: equal targets stay as they are.
+    Means are taken relative to one row, so that equal targets stay exactly as they are.
     """
     w = np.bincount(group, weights=weight, minlength=size)
     one = np.zeros((size, y.shape[1]))

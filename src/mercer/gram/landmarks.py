@@ -19,7 +19,7 @@ def fill(kernel, X, Z, out, centre=None):
     return out
 
 
-def drawn(n, size, seed):
+def draw_rows(n, size, seed):
     """``size`` of the rows 0, …, n − 1, those whose hash is smallest, sorted: the same in every process and order."""
     if size >= n:
         return np.arange(n)

@@ -47,7 +47,7 @@ class TiledGram(Gram):
     kernel : Kernel
         Neither it nor X may be changed while the Gram is in use.
     X : collection
-        n inputs, as ``kernel.validate`` returns them: who makes the rows has checked them, and nobody does again.
+        n inputs, as ``kernel.validate`` returns them: they are not checked again.
     dtype : {float64, float32}
         Precision of the tiles; sums are in float64.
 

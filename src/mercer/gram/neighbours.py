@@ -130,15 +130,15 @@ def _parts(rows, size):
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-class Clouds:
-    """k on b clouds of m inputs each: b matrices, and the contraction of b weight matrices with ∂k/∂log θ.
+class BatchedGram:
+    """k on b groups of m inputs each: b matrices, and the contraction of b weight matrices with ∂k/∂log θ.
 
     Parameters
     ----------
     kernel : Kernel
     X : collection
     index : ndarray of int of shape (b, m)
-        The inputs of each cloud; −1 is any.
+        The inputs of each group; −1 is any.
     """
 
     def __init__(self, kernel, X, index):
@@ -157,21 +157,21 @@ class Clouds:
         return out
 
     def grad(self, W):
-        """Σ W ∘ ∂k/∂log θ over all clouds."""
+        """Σ W ∘ ∂k/∂log θ over all groups."""
         total = np.zeros(self.p)
         for weights, one in zip(W, self._slices(), strict=True):
             total += self._pairs.grad(one, one, weights)
         return total
 
 
-def named(index, n):
+def compact_index(index, n):
     """(the rows that an index of neighbours names, ascending; the index counted among these): −1 stays.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.gram.neighbours import named
-    >>> named(np.array([[7, 2], [2, -1]]), 10)
+    >>> from mercer.gram.neighbours import compact_index
+    >>> compact_index(np.array([[7, 2], [2, -1]]), 10)
     (array([2, 7]), array([[ 1,  0],
            [ 0, -1]]))
     """

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from mercer._state import check
-from mercer.gram.base import joined, take
+from mercer.gram.base import join, take
 from mercer.gram.duplicates import duplicate_groups, merge_points, merge_rows
 from mercer.gram.matrices import ScaledGram, TiledGram
 from mercer.gram.trend import power_of_two
@@ -216,7 +216,7 @@ class Rows:
         weight, y = np.ones(len(y)) if weight is None else weight, y / self.unit
         used = np.flatnonzero(weight > 0)
         try:
-            both = joined(self.X, take(X, used))
+            both = join(self.X, take(X, used))
         except AttributeError:
             raise TypeError("the kernel keeps no inputs to which rows could be added; fit again.") from None
         groups = duplicate_groups(both) if merge else None

@@ -89,7 +89,7 @@ def make_trend(trend, X):
         still = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if still.size:
             raise ValueError(
-                f'trend="linear": column {still[0]} of X has one value only, so its slope cannot be told from the '
+                f'trend="linear": column {still[0]} of X has one value only, so its slope cannot be separated from the '
                 'constant; leave the column out, or use trend="constant".'
             )
         centre = X.mean(axis=0)

@@ -1,22 +1,20 @@
 """A Gaussian process by Fourier features: the mean from a Toeplitz system; variances from its factor, or neighbours."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
-from mercer._policies import Options, OptionSet
+from mercer._policies import OptionSet
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
-from mercer.gram.landmarks import drawn
+from mercer.gram.landmarks import draw_rows
 from mercer.inference.moments import Moments
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.posterior import Posterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.solvers.normal import whiten
-from mercer.solvers.toeplitz import FactoredToeplitz, ToeplitzOptions
+from mercer.solvers.toeplitz import FactoredToeplitz, FourierOptions, ToeplitzOptions
 
 FIELDS = {
     "near": NeighbourPosterior,
@@ -26,22 +24,6 @@ FIELDS = {
     "coef": "float m c",
     "report": dict,
 }
-
-
-@dataclass(frozen=True)
-class FourierOptions(Options):
-    """How grids of Fourier features are laid and refined."""
-
-    first_eps: float = 1e-3  # what the first grid of "auto" may miss of k, relative to k(x, x)
-    noise_share: float = 0.1  # of the noise's deviation, that the mean may be off by under "auto": half a percent of it
-    refined_up_to: int = 2**18  # features up to which "auto" compares a mean with that of more
-    asked_up_to: int = 2**20  # the same, where an eps was asked for
-    automatic_up_to: int = 2**15  # features of the first grid beyond which approximation="auto" takes neighbours
-    largest: int = 2**23  # features: beyond, one product takes seconds and a vector 130 MB
-    finer: float = 8.0  # eps over that of the next grid: for a Matérn kernel of ν = 3/2 twice as many in each direction
-    slower: float = 6.0  # how many times as long the next grid takes
-    compared: int = 1000  # rows at which the means of two grids are compared
-    tol: float = 1e-3  # residual of the iteration, relative to eps
 
 
 class FourierPosterior(Posterior):
@@ -78,7 +60,7 @@ class FourierPosterior(Posterior):
 
         ``room`` is a function of the columns of space and of those of coefficients: how many features memory holds.
         """
-        eps, found, report = _refine(kernel, rows, lam, how, room, clock, options)
+        eps, found, report = _refine_grids(kernel, rows, lam, how, room, clock, options)
         own = kernel, rows, lam, how.k, how.random_state
         if report["factored"]:
             terms = tuple(criterion.of(rows, lam, found, found.quad).values())
@@ -149,7 +131,7 @@ class FourierPosterior(Posterior):
         return mean
 
     def about(self, words):
-        """What a report says of the mean beside its calibration."""
+        """What a report says of the mean and its calibration."""
         how = f"of the {self.k} nearest rows" if self.local else "of all rows, by a factor"
         return {"kind": "fourier", **self.report, "words": f"{self.report_words()}. Variances ({how}): {words}"}
 
@@ -227,10 +209,10 @@ def bounding_box(kernel, rows, lam):
     return X.min(axis=0), X.max(axis=0)
 
 
-def _refine(kernel, rows, lam, how, room, clock, options):
+def _refine_grids(kernel, rows, lam, how, room, clock, options):
     """(eps, FourierInverse, report): finer grids until the mean no longer changes by more than it may."""
     steer, box = options[FourierOptions], bounding_box(kernel, rows, lam)
-    some = take(rows.X, drawn(rows.n, steer.compared, 5))
+    some = take(rows.X, draw_rows(rows.n, steer.compared, 5))
     room = steer.largest if room is None else min(steer.largest, room(len(box[0]), rows.q + rows.t))
     enough = how.enough(float(np.sqrt(rows.y.var(axis=0).mean())), float(np.sqrt(lam)), steer)
     eps, timed = how.first_eps(steer), Clock()
@@ -261,8 +243,8 @@ def _mean_at(features, rows, lam, tol, some, options):
         found = FourierInverse(FeatureSums(features, rows), features.D2, lam, tol, options[ToeplitzOptions])
     except NotPositiveDefinite:  # HᵀK̃⁻¹H is a difference of large numbers, where h is no feature
         raise TooManyFeatures(
-            f"the trend cannot be told from {features.count} features by an iteration: there is too little noise, "
-            f"{lam:.3g}; use more of it, or Neighbours()."
+            f"the trend cannot be separated from {features.count} features by an iteration: there is too little noise, "
+            f"{lam:.3g}. Use more noise, or Neighbours()."
         ) from None
     smooth = np.column_stack([features.at(u, column) for column in found.coef[:, rows.q :].T])
     return found, smooth + rows.trend_at(some) @ found.b

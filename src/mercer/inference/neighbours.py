@@ -12,8 +12,8 @@ import numpy as np
 
 from mercer import _threads
 from mercer._state import check, check_vectors
-from mercer.gram import Rows, joined, take
-from mercer.gram.neighbours import Clouds, NearestRows, named
+from mercer.gram import Rows, join, take
+from mercer.gram.neighbours import BatchedGram, NearestRows, compact_index
 from mercer.inference.moments import Moments
 from mercer.inference.posterior import Posterior
 from mercer.inference.regression import refuse_conflict
@@ -98,7 +98,7 @@ class OrderedRows:
         index : ndarray of int of shape (m, k)
             Neighbours; −1 is none.
         work : callable
-            Gets a slice of the m, the `Clouds`, their matrices with the noise of the neighbours, and a mask of
+            Gets a slice of the m, the `BatchedGram`, their matrices with the noise of the neighbours, and a mask of
             neighbours that are not there.
         X, F : default=None
             The rows and the new inputs as one collection, and their features; None is the rows.
@@ -111,7 +111,7 @@ class OrderedRows:
 
         def one(i, worker):
             part = parts[i]
-            cloud, absent = Clouds(self.kernel, X, both[part]), index[part] < 0
+            cloud, absent = BatchedGram(self.kernel, X, both[part]), index[part] < 0
             C = cloud.matrices()
             if self.basis is not None:
                 A = F[np.maximum(both[part], 0), self.q :]
@@ -355,9 +355,9 @@ class NeighbourPosterior(Posterior):
         step = max(1, QUERIES // (1 + self.factor.shape[0] // 64))
         for i in range(0, len(X), step):
             part = take(X, np.arange(i, min(i + step, len(X))))
-            used, index = named(ordered.near.among(part, min(self.k, n)), n)  # copies of all rows would be many
+            used, index = compact_index(ordered.near.among(part, min(self.k, n)), n)  # copies of all rows would be many
             near = ordered.some(used)
-            both = joined(near.X, part), np.vstack([near.F, ordered.features(part)])
+            both = join(near.X, part), np.vstack([near.F, ordered.features(part)])
             local, rest, v, _ = near.told(index, len(used) + np.arange(len(part)), *both, noisy=False)
             mean[i : i + step] = local + rest @ self.beta
             variance[i : i + step] = v + self._shared_variance(rest)

@@ -7,8 +7,8 @@ A step of Newton to the mode is a regression with noise 1/W on z = f + ∇/W, so
 import numpy as np
 
 from mercer import _threads
-from mercer.gram import joined, take
-from mercer.gram.neighbours import Clouds, NearestRows, named
+from mercer.gram import join, take
+from mercer.gram.neighbours import BatchedGram, NearestRows, compact_index
 from mercer.inference.classes import OneAgainstRest
 from mercer.inference.links import LINKS
 from mercer.kernels import Kernel
@@ -79,10 +79,10 @@ class NeighbourClasses(OneAgainstRest):
     def latent(self, X, diagonal=None):
         """Means and variances of f at X, (m, t) each."""
         n = len(self.points)
-        used, index = named(self.near.among(X, min(self.k, n)), n)  # copies of all rows would be many
+        used, index = compact_index(self.near.among(X, min(self.k, n)), n)  # copies of all rows would be many
         own = len(used) + np.arange(len(X))
         counts = self.weight[used][np.maximum(index, 0)]
-        return self._told(index, own, joined(take(self.points, used), X), self.number[used], counts)
+        return self._told(index, own, join(take(self.points, used), X), self.number[used], counts)
 
     def left_out(self, rows, k=None):
         """P(class) of some of the points, each without one of its copies, from its k nearest rows.
@@ -107,7 +107,7 @@ class NeighbourClasses(OneAgainstRest):
 
         def work(i, worker):
             part = parts[i]
-            C, absent = Clouds(self.kernel, X, both[part]).matrices() + self.constant, index[part] < 0
+            C, absent = BatchedGram(self.kernel, X, both[part]).matrices() + self.constant, index[part] < 0
             N = np.maximum(index[part], 0)
             counts = np.where(absent, 0.0, weight[part])
             for j, one in enumerate(problems):

@@ -16,7 +16,7 @@ from mercer.inference.ep import expectation_propagation
 from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.solvers import Spectral
-from mercer.solvers.cholesky import factorise_unchecked
+from mercer.solvers.cholesky import factorise_without_checks
 
 FIELDS = {
     "vectors": "float n r", "values": "float r", "z": "float N r", "weight": "float N", "log_evidence": "number",
@@ -46,7 +46,7 @@ class Measure:
         if not sites.info["converged"]:
             sites = laplace(K, likelihood, clock=clock)
         self.sites, self.tau, self.nu = sites, sites.s**2, sites.nu
-        self._precision = factorise_unchecked(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F)), 1.0)
+        self._precision = factorise_without_checks(DenseGram.from_matrix(self.F.T @ (self.tau[:, None] * self.F)), 1.0)
         half = self._precision.half(self.F.T @ self.nu)
         self.z = self._precision.other_half(half)[:, 0]
         self.G = self._precision.half(self.F.T).T

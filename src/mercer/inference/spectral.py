@@ -41,7 +41,7 @@ class FeatureSums:
         self.trend_logdet, width = Span(H).logdet if rows.q else 0.0, rows.q + rows.t
         self.weight, self.G, one = float(rows.weights().sum()), np.zeros((width, width)), (rows.H == 1.0).all(axis=0)
         F, kept = np.zeros(()), np.append(~one, np.ones(rows.t, dtype=bool))
-        for part, u, w in _blocks(features, rows):
+        for part, u, w in _row_blocks(features, rows):
             both = np.hstack([rows.H[part], rows.y[part] - rows.H[part] @ self.plain])
             self.G += both.T @ (w[:, None] * both)
             F = F + _sums(features, u, w[:, None] * np.column_stack([np.ones(len(u)), both[:, kept]]))
@@ -53,10 +53,10 @@ class FeatureSums:
 
 def feature_gram(features, rows, block=2**21):
     """ΦᵀWΦ of some rows, as a `mercer.solvers.toeplitz.Convolution`."""
-    return Convolution(sum(_sums(features, u, w[:, None])[0] for _, u, w in _blocks(features, rows, block)))
+    return Convolution(sum(_sums(features, u, w[:, None])[0] for _, u, w in _row_blocks(features, rows, block)))
 
 
-def _blocks(features, rows, block=2**21):
+def _row_blocks(features, rows, block=2**21):
     """Yield (part, angles, weights) of the rows in blocks: copies of all rows at once take too much memory."""
     for i in range(0, rows.n, block):
         part = slice(i, i + block)

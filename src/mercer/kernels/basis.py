@@ -152,7 +152,7 @@ class PolynomialBasis(Features):
     def features(self, X):
         """Φ, of shape (n, C(d + p, p))."""
         X = self.validate(X)
-        d, p = X.shape[1], self._whole("degree")
+        d, p = X.shape[1], self._whole_number("degree")
         size = comb(d + p, p)
         if size > 10**6:
             raise ValueError(

@@ -129,7 +129,7 @@ class Polynomial(Kernel):
 
     def formula(self, x, z):
         """(xᵀz + c)ᵖ."""
-        return (np.add.reduce(x * z) + self._at_least_zero("offset")) ** self._whole("degree")
+        return (np.add.reduce(x * z) + self._at_least_zero("offset")) ** self._whole_number("degree")
 
     def _phrase(self, place):
         return f"{'a line' if self.degree == 1 else f'a polynomial of degree {self.degree}'} in {place.all()}"
@@ -137,19 +137,19 @@ class Polynomial(Kernel):
     def _tile(self, X, Z):
         K = X @ Z.T
         K += self._at_least_zero("offset")
-        return np.power(K, self._whole("degree"), out=K)
+        return np.power(K, self._whole_number("degree"), out=K)
 
     def diag(self, X):
         """(‖x‖² + c)ᵖ."""
-        return (np.einsum("ij,ij->i", X, X) + self._at_least_zero("offset")) ** self._whole("degree")
+        return (np.einsum("ij,ij->i", X, X) + self._at_least_zero("offset")) ** self._whole_number("degree")
 
     def _grad(self, X, Z, W):
         """∂k/∂c = p (xᵀz + c)ᵖ⁻¹."""
-        p = self._whole("degree")
+        p = self._whole_number("degree")
         return {"offset": p * np.sum(W * (X @ Z.T + self._at_least_zero("offset")) ** (p - 1))}
 
     def _dx(self, X, Z):
-        p = self._whole("degree")
+        p = self._whole_number("degree")
         return (p * (X @ Z.T + self._at_least_zero("offset")) ** (p - 1))[:, :, None] * Z
 
 

@@ -58,8 +58,8 @@ class HyperParameters:
             raise ValueError(f"{type(self).__name__}: {name} must be positive, got {getattr(self, name)}.")
         return value.size if least > 0 else 0
 
-    def _own(self):
-        """[(name, values, bounds or None), …]: own θ; bounds is None when fixed (or when the value is 0)."""
+    def own_hyper(self):
+        """Return [(name, values, bounds), …] of own hyper-parameters; bounds are None if it is fixed, or 0."""
         rows = []
         for name, default in self.hyper.items():
             value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._entries(name)
@@ -96,7 +96,7 @@ class HyperParameters:
             )
         return float(value.reshape(()))
 
-    def _whole(self, name, value=None):
+    def _whole_number(self, name, value=None):
         """Return discrete parameter ``name``, or one value of it, as an int, checked to be within its limits."""
         least, most, *why = self.whole_numbers[name]
         value = getattr(self, name) if value is None else value
@@ -111,7 +111,7 @@ class HyperParameters:
         """Refuse parameters with which an evaluation would never end."""
         for name in self.whole_numbers:
             for value in np.atleast_1d(np.asarray(getattr(self, name), dtype=object)):
-                self._whole(name, value)
+                self._whole_number(name, value)
 
     def _in_logs(self, own):
         """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
@@ -134,7 +134,7 @@ class HyperParameters:
     @property
     def theta_bounds(self):
         """(p, 2) log bounds of the free hyper-parameters."""
-        own = [np.log(bounds) for _, _, bounds in self._own() if bounds is not None]
+        own = [np.log(bounds) for _, _, bounds in self.own_hyper() if bounds is not None]
         return np.concatenate([*own, *[part.theta_bounds for _, part in self.named_parts()], np.zeros((0, 2))])
 
     @property
@@ -180,17 +180,17 @@ class HyperParameters:
         """Return a copy of the kernel with the free hyper-parameters at exp(θ)."""
         theta = np.asarray(theta, dtype=float)
         if theta.ndim == 1:
-            other, used = self._moved(theta, np.exp(theta), 0)
+            other, used = self._with_values(theta, np.exp(theta), 0)
             if used == theta.size:
                 return other
         raise ValueError(f"theta must have length {self.n_theta} ({', '.join(self.names)}), got {theta.shape}.")
 
-    def _moved(self, theta, values, used):
+    def _with_values(self, theta, values, used):
         """(copy, used): the copy of `with_theta`, its hyper-parameters from ``values`` = exp(θ), the first ``used``."""
         if type(self).with_theta is not HyperParameters.with_theta:
             end = used + self.n_theta
             return (self.with_theta(theta[used:end]) if end <= theta.size else self), end
-        other = self._shallow()
+        other = self._shallow_copy()
         for name in self.hyper:
             count = self._entries(name)
             if count:
@@ -199,7 +199,7 @@ class HyperParameters:
                 if used <= values.size:
                     setattr(other, name, float(new[0]) if type(old) is float or np.ndim(old) == 0 else new)
         for name in self.parts:
-            part, used = getattr(self, name)._moved(theta, values, used)
+            part, used = getattr(self, name)._with_values(theta, values, used)
             setattr(other, name, part)
         return other, used
 
@@ -218,12 +218,12 @@ class HyperParameters:
         change : callable
             Takes a kernel and returns one.
         """
-        other = self._shallow()
+        other = self._shallow_copy()
         for name, part in self.named_parts():
             setattr(other, name, change(part))
         return other
 
-    def _shallow(self):
+    def _shallow_copy(self):
         """A copy that shares what does not change."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)

@@ -196,7 +196,7 @@ def check_read(kernel):
             raise TypeError(f"{who}: {name} must be a kernel, got {type(value).__name__}.")
         if name not in kernel.parts and isinstance(value, Kernel):
             raise TypeError(f"{who}: {name} cannot be a kernel.")
-    kernel._own()  # values and bounds of hyper-parameters
+    kernel.own_hyper()  # values and bounds of hyper-parameters
     if not kernel.parts:
         kernel.n_theta  # noqa: B018 - of a kernel of scikit-learn's, this looks at it
     kernel._check_parameters()

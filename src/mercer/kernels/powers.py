@@ -64,10 +64,10 @@ class Power(FunctionOf):
     def __init__(self, kernel, exponent=2): ...
 
     def _q(self, K):
-        return K ** self._whole("exponent")
+        return K ** self._whole_number("exponent")
 
     def _slope(self, K):
-        p = self._whole("exponent")
+        p = self._whole_number("exponent")
         return p * K ** (p - 1)
 
     def __repr__(self):

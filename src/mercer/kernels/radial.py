@@ -29,6 +29,7 @@ class Gaussian(Radial):
            [0.607, 1.   ]])
     """
 
+    mixture_of_gaussians = True
     smoothness = math.inf
     character = "a very smooth function"
 
@@ -60,6 +61,7 @@ class Exponential(Radial):
            [0.368, 1.   ]])
     """
 
+    mixture_of_gaussians = True
     smoothness = 0.5
     character = "a rough function"
 
@@ -92,6 +94,7 @@ class Matern32(Radial):
            [0.483, 1.   ]])
     """
 
+    mixture_of_gaussians = True
     smoothness = 1.5
     character = "a function without jumps in its slope"
 
@@ -127,6 +130,7 @@ class Matern52(Radial):
            [0.524, 1.   ]])
     """
 
+    mixture_of_gaussians = True
     smoothness = 2.5
     character = "a smooth function"
 
@@ -168,6 +172,8 @@ class Matern(Radial):
     >>> bool(np.allclose(Matern(nu=1.5)(X), Matern32()(X)))
     True
     """
+
+    mixture_of_gaussians = True
 
     def __init__(self, length_scale=1.0, nu=1.5, *, length_scale_bounds=None): ...
 
@@ -216,6 +222,7 @@ class RationalQuadratic(Radial):
     """
 
     hyper = {"length_scale": LENGTH_BOUNDS, "alpha": (1e-5, 1e5)}
+    mixture_of_gaussians = True
     character = "a function that is smooth on several scales"
 
     def __init__(self, length_scale=1.0, alpha=1.0, *, length_scale_bounds=None, alpha_bounds=None): ...

@@ -70,6 +70,7 @@ class Radial(UnitDiagonal):
     lengths = LENGTH
     character = "a function"
     stationary = True
+    mixture_of_gaussians = False  # whether φ is proved to be one of several widths: PSD on every Hilbert space
     smoothness: float | None = None  # ν where it is a Matérn kernel, ∞ for the Gaussian one
 
     def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...

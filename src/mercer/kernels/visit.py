@@ -107,7 +107,7 @@ class SelfDescription:
             return importlib.import_module("mercer.kernels.standardised").Standardised(
                 self, centre.tolist(), scale.tolist()
             )
-        other, factor = self._shallow(), float(scale[0]) if (scale == scale[0]).all() else scale
+        other, factor = self._shallow_copy(), float(scale[0]) if (scale == scale[0]).all() else scale
         for name in self.lengths:
             _multiply(other, name, factor)
         return other

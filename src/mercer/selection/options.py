@@ -17,7 +17,6 @@ class SearchOptions(Options):
     """
 
     starts: int = 3  # starts that are followed on the first level of rows; the last of several begins with much noise
-    lam_range: tuple = (1e-9, 1e5)  # least and largest λ, relative to the mean of k(x, x)
     length_factors: tuple = (1.0, 0.3, 3.0)  # of the median distance, at which length scales start
     noise_ratios: tuple = (1e-2, 1e-1, 1e-4)  # of λ to the variance of y, at which λ starts
     first_rows: int = 150  # least rows of the first level, which screens the starts
@@ -26,10 +25,7 @@ class SearchOptions(Options):
     error_gain: float = (
         1e-4  # the same in log C on all rows: an estimate of an error is not worth more than four digits
     )
-    density_gain: float = 1e-2  # the same of a log density, in nats of all rows together
     longest_step: float = 3.0  # in log θ: beyond, the curvature is another
-    max_steps: int = 100  # of one descent
-    noiseless_rows: int = 1500  # rows up to which an optimum without noise is looked for
     path_rows: int = 3000  # rows up to which λ alone is chosen on its whole path, by an eigendecomposition
     sample_rows: int = 1000  # rows whose path shows where to look for λ, where there are more than these
 
@@ -77,3 +73,16 @@ class KernelSearchOptions(Options):
     length_spread: float = (
         1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
     )
+
+
+@dataclass(frozen=True)
+class SpectralSearchOptions(Options):
+    """How hyper-parameters are searched by Fourier features."""
+
+    reach: float = 1.2  # factor of a length scale within which a grid serves: 1.5 takes three times as long
+    grids: int = 8  # laid one after the other, where length scales go further
+    most: int = 2**15  # features: beyond, an evaluation takes as long as all that neighbours say
+    gain: float = 1e-5  # of the mean log density, below which a descent ends
+    nats: float = 0.1  # the same of the log density of all rows: the larger one counts
+    patience: int = 6  # evaluations without that gain: estimates by probes differ by more from place to place
+    tol: float = 1e-5  # of the iteration: an error of the evidence is its square

@@ -22,7 +22,7 @@ class Solver(Parametrised, BaseEstimator, ABC):
     Attributes
     ----------
     gives : frozenset of {"diag", "logdet", "dense"}
-        What its inverses give beside products; a criterion that needs more is refused before the first trial.
+        What its inverses give in addition to products; a criterion that needs more is refused before the first trial.
 
     Examples
     --------

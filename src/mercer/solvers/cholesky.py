@@ -43,11 +43,11 @@ class Cholesky(Solver):
 
     def resolvent(self, K, H=None):
         """λ ↦ (K + λI)⁻¹, a factorisation for each λ."""
-        return Resolvent(lambda lam: factorise(K, lam, self.jitter), H, lambda lam: factorise_unchecked(K, lam))
+        return Resolvent(lambda lam: factorise(K, lam, self.jitter), H, lambda lam: factorise_without_checks(K, lam))
 
 
 def factorise(K, lam, jitter="auto"):
-    """(K + λI)⁻¹ with its condition estimated; repaired by jitter where that is allowed, and told."""
+    """(K + λI)⁻¹ with its condition; jitter is added where that is allowed, with a warning."""
     started = time.perf_counter()
     lam = check_lam(lam)
     check_memory(8.0 * K.n**2, f"Cholesky for n = {K.n}")
@@ -74,8 +74,8 @@ def factorise(K, lam, jitter="auto"):
     return CholeskyInverse(L, lam, info, probe, (K, norm) if added else None)
 
 
-def factorise_unchecked(K, lam):
-    """(K + λI)⁻¹ for a trial: nothing is added, estimated or told."""
+def factorise_without_checks(K, lam):
+    """(K + λI)⁻¹ for a trial of a search: nothing is added, and no condition estimated."""
     lam = check_lam(lam)
     L, bad = attempt(K, lam, np.dtype(np.float64))
     if bad:
@@ -118,7 +118,7 @@ class CholeskyInverse(Inverse):
 
     @property
     def info(self):
-        """What was done; unless the errors of a fit are known, the last residual is measured when somebody looks."""
+        """What was done; the last residual is measured when it is first read, unless the errors of a fit are known."""
         if self._last is not None:
             (X, B), self._last = self._last, None
             self._info["residual"] = self.probe.residual(self.lam, X, B)

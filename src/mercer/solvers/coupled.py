@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import DenseGram, ScaledGram
-from mercer.solvers.cholesky import CholeskyInverse, factorise_unchecked
+from mercer.solvers.cholesky import CholeskyInverse, factorise_without_checks
 from mercer.solvers.factoring import factor
 from mercer.solvers.symmetric import scale_both, square
 
@@ -16,7 +16,7 @@ from mercer.solvers.symmetric import scale_both, square
 def site_inverse(K, s):
     """B⁻¹ of B = I + s K s: no eigenvalue of B is below 1, and nothing is added to it."""
     try:
-        return factorise_unchecked(ScaledGram(K, s), 1.0)
+        return factorise_without_checks(ScaledGram(K, s), 1.0)
     except NotPositiveDefinite as error:
         raise NotPositiveDefinite(
             "I + √W K √W could not be factored: K has a negative or non-finite entry on a large scale. Is it a kernel, "

@@ -80,7 +80,7 @@ def check_finite(K, dtype=np.float64):
         block = np.tril(A[i : i + 512, : i + 512], i)
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            _refuse(K, i + row, column, block[row, column])
+            _refuse_entry(K, i + row, column, block[row, column])
 
 
 def check_finite_products(K):
@@ -91,10 +91,10 @@ def check_finite_products(K):
     if bad.size:
         row = K.rows(bad[:1])[0]
         columns = np.flatnonzero(~np.isfinite(row))
-        _refuse(K, bad[0], columns[0] if columns.size else 0, row[columns[0]] if columns.size else sums[bad[0]])
+        _refuse_entry(K, bad[0], columns[0] if columns.size else 0, row[columns[0]] if columns.size else sums[bad[0]])
 
 
-def _refuse(K, row, column, value):
+def _refuse_entry(K, row, column, value):
     raise ValueError(
         f"{K!r} has the entry {value} in row {row}, column {column}. Look at these two rows of X for missing, infinite "
         "or huge values, and at the kernel for a division by zero or an overflow."

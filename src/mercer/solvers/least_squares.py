@@ -84,9 +84,9 @@ def weighted_fit(design, y, weight, penalty):
     return WeightedFit(theta, design @ theta, leverage, free, GA @ GA.T, info)
 
 
-def predicted(design, theta, covariance=None):
+def predict_features(design, theta, covariance=None):
     """Φθ; with the covariance of θ, one or one for each of t targets, also √(φᵀ cov φ), of shape (n, t)."""
     if covariance is None:
         return design @ theta
-    spread = np.einsum("ij,tjk,ik->it", design, np.atleast_3d(covariance.T).T, design)
-    return design @ theta, np.sqrt(np.maximum(spread, 0.0))
+    variance = np.einsum("ij,tjk,ik->it", design, np.atleast_3d(covariance.T).T, design)
+    return design @ theta, np.sqrt(np.maximum(variance, 0.0))

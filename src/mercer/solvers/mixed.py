@@ -8,7 +8,7 @@ from mercer._machine import check_memory
 from mercer._warn import warn
 from mercer.exceptions import NotEnoughMemory, NotPositiveDefinite, NumericalWarning
 from mercer.solvers.base import Inverse, Solver, check_lam
-from mercer.solvers.cholesky import factorise, factorise_unchecked
+from mercer.solvers.cholesky import factorise, factorise_without_checks
 from mercer.solvers.engine import lapack
 from mercer.solvers.factoring import Probe, condition_number, factor, warn_of_condition
 from mercer.solvers.pcg import pcg
@@ -52,7 +52,7 @@ class Mixed(Solver):
         def inverse(lam):
             return MixedInverse(K, lam, self.tol, self.max_iter)
 
-        return Resolvent(inverse, H, lambda lam: factorise_unchecked(K, lam))
+        return Resolvent(inverse, H, lambda lam: factorise_without_checks(K, lam))
 
     def memory(self, n, targets=1):
         """4n² bytes, and a few vectors for each target."""

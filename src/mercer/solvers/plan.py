@@ -87,7 +87,7 @@ def choose_solver(
     if searched > plan.memory_bytes:
         plan = replace(plan, memory_bytes=searched)
     if sizes.binding:
-        _refuse(made, plan, sizes, free)
+        _refuse_beyond_limits(made, plan, sizes, free)
         if automatic and sizes.n > steer.mixed_from and plan.seconds > steer.warn_seconds:
             warn(
                 f"this fit is predicted to take {duration(plan.seconds)} (n = {sizes.n}, {name!r}). Use fewer rows, "
@@ -139,7 +139,7 @@ def _direct(sizes, dtype, whole):
     if sizes.d is None:
         return "cholesky", "The inputs are not vectors: K is evaluated once, and factored in float64."
     if sizes.n >= sizes.options[PlanOptions].mixed_from:
-        full, half = (_seconds(operations(name, sizes, dtype)) for name in ("cholesky", "mixed"))
+        full, half = (_predict_seconds(operations(name, sizes, dtype)) for name in ("cholesky", "mixed"))
         if half <= 0.95 * full:
             return "mixed", f"A float32 factor refined in float64 is predicted to take {half / full:.0%} of the time."
     return "cholesky", "A float64 factor is fast at this size, and exact."
@@ -200,7 +200,7 @@ def plan_features(sizes, m):
 
 
 # ---------------------------------------------------------------------------------------- pieces
-def _seconds(work):
+def _predict_seconds(work):
     """Predicted seconds on one core."""
     return sum(count / getattr(rates(), kind) for kind, count in work.items())
 
@@ -210,7 +210,7 @@ def _need(solver, sizes, path):
     return solver.memory(sizes.n, sizes.targets) + (8.0 * sizes.n**2 if path else 0.0)
 
 
-def _refuse(solver, plan, sizes, free):
+def _refuse_beyond_limits(solver, plan, sizes, free):
     """NotEnoughMemory with what would fit instead, or NotEnoughTime."""
     n, needed = sizes.n, solver.memory(sizes.n, sizes.targets)
     what = f"solver {plan.solver!r} with n = {n}"

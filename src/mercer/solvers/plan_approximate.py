@@ -170,13 +170,13 @@ def plan_neighbours(sizes, k, *, m=0, most=0, learnt=True, why="", fourier=False
     need += sizes.cores * 8.0 * 32 * 6 * (most + 1) * (most + 1 + m)  # systems under way
     free = _machine.within(sizes.memory, need)
     _machine.refuse_beyond(free, need, f"a fit by {k} neighbours", "fewer neighbours: approximation=Neighbours(k)")
-    words = _words(n, k, most, fourier) + (f", beside a global part on {m} landmarks." if m else ".")
+    words = _describe_neighbours(n, k, most, fourier) + (f", beside a global part on {m} landmarks." if m else ".")
     solver, gram = ("toeplitz", "fourier") if fourier else ("neighbours", "neighbours")
     plan = sizes.plan(solver, gram, need, free, [why, words] if why else [words], work, searching)
     return replace(plan, neighbours=k)
 
 
-def _words(n, k, most, fourier):
+def _describe_neighbours(n, k, most, fourier):
     """How predictions are made."""
     if fourier:
         words = "The mean is a sum of Fourier features, from a Toeplitz system whose size does not depend on the rows; "

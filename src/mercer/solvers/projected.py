@@ -1,4 +1,4 @@
-"""P: the inverse with a trend projected out, and λ ↦ P. The one place where α and b beside a trend are made."""
+"""P: the inverse with a trend projected out, and λ ↦ P. Every α and b of a model with a trend is made here."""
 
 import warnings
 
@@ -186,7 +186,7 @@ class Projected(Inverse):
         return self._solved(B)[0]
 
     def _solved(self, B):
-        """(P B, ZᵀB beside the trend, QᵀB)."""
+        """(P B, ZᵀB of what is left beside the trend, QᵀB)."""
         rest, c = self._without_trend(B)
         t = B.shape[1]
         if self._Z is None:  # one pass for both: an iteration serves all right-hand sides at once
@@ -270,10 +270,10 @@ class Resolvent:
     Parameters
     ----------
     inverse : callable
-        λ ↦ `Inverse` of K + λI, repaired and examined where that is needed, with warnings.
+        λ ↦ `Inverse` of K + λI, with jitter where it is needed, and warnings.
     H : ndarray or Span, default=None
     unchecked : callable, default=None
-        λ ↦ `Inverse` as it is, or `NotPositiveDefinite`; None is ``inverse`` without its warnings, a repair refused.
+        λ ↦ `Inverse` without repair or warning, or `NotPositiveDefinite`; None derives it from ``inverse``.
 
     Examples
     --------
@@ -293,7 +293,7 @@ class Resolvent:
         return self._projected(self._inverse(lam))
 
     def unchecked(self, lam, whole=False):
-        """Return the same for one trial of a search: nothing is repaired or told; ``whole`` if all entries are needed.
+        """Return the same for a trial of a search, without repair or warning; ``whole`` if all entries are needed.
 
         Raises
         ------

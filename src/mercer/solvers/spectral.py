@@ -104,7 +104,7 @@ class Eigensystem(Resolvent):
         return Kinv
 
     def unchecked(self, lam, whole=False):
-        """Return the same, with nothing told."""
+        """Return the same, without warnings."""
         return SpectralInverse(self, lam)
 
     def points(self, lams, y):

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._policies import OptionSet
-from mercer.gram import joined, take
-from mercer.gram.landmarks import drawn
+from mercer.gram import join, take
+from mercer.gram.landmarks import draw_rows
 from mercer.sources.cluster import ClusterOptions, engine_here, is_dask
 from mercer.sources.engines import Pool
 
@@ -50,7 +50,7 @@ def together(blocks):
         X = np.concatenate([block.X for block in blocks])
     else:
         for block in blocks[1:]:
-            X = joined(X, block.X)
+            X = join(X, block.X)
     weight = None if blocks[0].weight is None else np.concatenate([block.weight for block in blocks])
     return Block(blocks[0].start, X, np.concatenate([block.y for block in blocks]), weight)
 
@@ -93,7 +93,7 @@ class Source(ABC):
     @property
     def fingerprint(self):
         """What tells these rows from others: a resumed pass must be over the same, whoever cut them into parts."""
-        some = self.take(drawn(self.n, 256, 0))
+        some = self.take(draw_rows(self.n, 256, 0))
         X = some.X if isinstance(some.X, np.ndarray) else np.array([repr(x) for x in some.X])
         values = [X, some.y] + ([] if some.weight is None else [some.weight])
         marks = [hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for value in values]

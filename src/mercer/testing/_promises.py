@@ -79,7 +79,7 @@ def _shape_and_symmetry(kernel, X, rng):
     require(there.shape == back.shape == (half, len(X) - half), kernel, f"shape: got {there.shape}, {back.T.shape}")
     i, j = np.unravel_index(np.argmax(np.abs(there - back)), there.shape)
     what = f"k gives {there[i, j]} for inputs {i} and {half + j}, and {back[i, j]} for {half + j} and {i}"
-    close(there, back, kernel, f"symmetry: {what}", 1e-10, _largest(there))
+    close(there, back, kernel, f"symmetry: {what}", 1e-10, _max_abs(there))
     K = kernel(X)
     require(K.shape == (len(X), len(X)), kernel, f"shape: got {K.shape} for {len(X)} inputs")
     require(np.isfinite(K).all(), kernel, f"finite: {np.count_nonzero(~np.isfinite(K))} entries of K are not")
@@ -99,7 +99,7 @@ def _diagonal(kernel, X, rng):
     """diag(X) is the diagonal of k(X)."""
     K, d = kernel(X), kernel.diag(X)
     require(np.shape(d) == (len(X),), kernel, f"diag: shape {np.shape(d)}, expected ({len(X)},)")
-    close(d, np.diagonal(K), kernel, "diag: diag(X) differs from the diagonal of k(X)", 1e-12, _largest(K))
+    close(d, np.diagonal(K), kernel, "diag: diag(X) differs from the diagonal of k(X)", 1e-12, _max_abs(K))
 
 
 def _tiles(kernel, X, rng):
@@ -110,7 +110,7 @@ def _tiles(kernel, X, rng):
         a, b = slice(i0, i1), slice(j0, j1)
         T, whole = kernel(X[a], X[b]), K[a, b]
         require(T.shape == whole.shape, kernel, f"tile: k(X[{i0}:{i1}], X[{j0}:{j1}]) has shape {T.shape}")
-        close(T, whole, kernel, f"tile: k(X[{i0}:{i1}], X[{j0}:{j1}]) is not that part of k(X)", 1e-10, _largest(K))
+        close(T, whole, kernel, f"tile: k(X[{i0}:{i1}], X[{j0}:{j1}]) is not that part of k(X)", 1e-10, _max_abs(K))
     require(np.shape(kernel.diag(X[:0])) == (0,), kernel, "tile: diag of an empty collection is not empty")
 
 
@@ -118,10 +118,10 @@ def _same_on_both_sides(kernel, X, rng):
     """k(X) is k(X, X), also when the second X is another object; equal inputs are treated equally."""
     K = kernel(X)
     again = kernel(X, take(X, np.arange(len(X))))
-    close(again, K, kernel, "k(X) is k(X, X): k(X) differs from k(X, copy of X)", 1e-10, _largest(K))
+    close(again, K, kernel, "k(X) is k(X, X): k(X) differs from k(X, copy of X)", 1e-10, _max_abs(K))
     twice = kernel(take(X, [0, 0, 1]))
     what = f"two equal inputs have {twice[0, 2]} and {twice[1, 2]} with a third"
-    close(twice[0], twice[1], kernel, f"equal inputs: {what}", 1e-10, _largest(K))
+    close(twice[0], twice[1], kernel, f"equal inputs: {what}", 1e-10, _max_abs(K))
 
 
 def _leaves_inputs_alone(kernel, X, rng):
@@ -147,10 +147,10 @@ def _theta(kernel, X, rng):
     require(np.allclose(there.theta, moved, 0, 1e-12), kernel, f"with_theta: {there.theta} instead of {moved}")
     require(np.array_equal(kernel.theta, theta), kernel, "with_theta: changed the kernel itself")
     back, K = there.with_theta(theta), kernel(X)
-    close(back(X), K, kernel, "with_theta: going there and back changed the values", 1e-10, _largest(K))
+    close(back(X), K, kernel, "with_theta: going there and back changed the values", 1e-10, _max_abs(K))
     still = kernel.fixed()
     require(still.n_theta == 0, kernel, f"fixed: {still.n_theta} hyper-parameters are still free")
-    close(still(X), K, kernel, "fixed: fixing changed the values", 1e-12, _largest(K))
+    close(still(X), K, kernel, "fixed: fixing changed the values", 1e-12, _max_abs(K))
 
 
 def _gradient(kernel, X, rng):
@@ -169,7 +169,7 @@ def _gradient(kernel, X, rng):
         terms = W * kernel(A, B)
         what = f"the sum of W ∘ k for ({name}) is {total} by weighted, {terms.sum()} by the values"
         require(abs(total - terms.sum()) <= 1e-9 * np.abs(terms).sum(), kernel, f"weighted: {what}")
-        close(again, got, kernel, f"weighted: its gradient for ({name}) is not that of grad", 1e-9, _largest(got))
+        close(again, got, kernel, f"weighted: its gradient for ({name}) is not that of grad", 1e-9, _max_abs(got))
 
 
 def _gradient_of_tiles(kernel, X, rng):
@@ -180,9 +180,9 @@ def _gradient_of_tiles(kernel, X, rng):
     for a, b in ((slice(0, m), slice(0, n)), (slice(1, m), slice(0, n - 1)), (slice(0, m // 2), slice(n // 2, n))):
         part, where = W[a, b], f"for rows {a.start}:{a.stop}, columns {b.start}:{b.stop}"
         total, gradient = kernel.weighted(A[a], B[b], part)
-        size = _largest(gradient) + np.abs(part).sum() * _largest(kernel(A, B))
+        size = _max_abs(gradient) + np.abs(part).sum() * _max_abs(kernel(A, B))
         K = kernel(A[a], B[b])
-        close(pairs.tile(a, b), K, kernel, f"prepare: its tile is not k {where}", 1e-10, _largest(K))
+        close(pairs.tile(a, b), K, kernel, f"prepare: its tile is not k {where}", 1e-10, _max_abs(K))
         close(pairs.grad(a, b, part), gradient, kernel, f"prepare: its grad is not grad {where}", 1e-10, size)
         found, what = pairs.weighted(a, b, part), f"its weighted is not weighted {where}"
         close(np.append(found[1], found[0]), np.append(gradient, total), kernel, f"prepare: {what}", 1e-10, size)
@@ -190,8 +190,8 @@ def _gradient_of_tiles(kernel, X, rng):
     W = rng.standard_normal((len(X), len(X)))
     kept.tile(every, every)[...] = np.nan  # the caller's own, to be destroyed
     gradient = kernel.grad(X, X, W)
-    size = _largest(gradient) + np.abs(W).sum() * _largest(K)
-    close(kept.tile(every, every), K, kernel, "prepare: a second tile is not the first", 1e-10, _largest(K))
+    size = _max_abs(gradient) + np.abs(W).sum() * _max_abs(K)
+    close(kept.tile(every, every), K, kernel, "prepare: a second tile is not the first", 1e-10, _max_abs(K))
     for _ in range(2):
         what = "with keep, its grad is not grad"
         close(kept.grad(every, every, W), gradient, kernel, f"prepare: {what}", 1e-10, size)
@@ -246,7 +246,7 @@ def _translation(kernel, X, rng):
     X = np.round(X * 2**20) / 2**20  # so that X + c is exact, and so are all differences
     K = kernel(X)
     for c in (0.5, -1e8, 1e8):  # epoch seconds are everyday data
-        close(kernel(X + c), K, kernel, f"translation: k(X + {c:g}) differs from k(X)", 1e-9, _largest(K))
+        close(kernel(X + c), K, kernel, f"translation: k(X + {c:g}) differs from k(X)", 1e-9, _max_abs(K))
 
 
 def _scale(kernel, X, rng):
@@ -255,7 +255,7 @@ def _scale(kernel, X, rng):
         return
     wider = clone(kernel).set_params(**{name: 4.0 * np.asarray(getattr(kernel, name)) for name in kernel.lengths})
     K = kernel(X)
-    close(wider(4.0 * X), K, kernel, "scale: k with 4 ℓ at 4 X differs from k at X", 1e-12, _largest(K))
+    close(wider(4.0 * X), K, kernel, "scale: k with 4 ℓ at 4 X differs from k at X", 1e-12, _max_abs(K))
 
 
 def _float32(kernel, X, rng):
@@ -263,7 +263,7 @@ def _float32(kernel, X, rng):
     X = X.astype(np.float32)
     single, double = kernel(X), kernel(X.astype(np.float64))
     require(single.dtype == np.float32, kernel, f"float32: k(X) is {single.dtype} for float32 X")
-    close(single, double, kernel, "float32: far from float64", 1e-4, _largest(double))
+    close(single, double, kernel, "float32: far from float64", 1e-4, _max_abs(double))
 
 
 def _input_gradient(kernel, X, rng):
@@ -272,11 +272,11 @@ def _input_gradient(kernel, X, rng):
     A, B = X[:half], X[half:]
     got = kernel.dx(A, B)
     require(got.shape == (*kernel(A, B).shape, X.shape[1]), kernel, f"dx: shape {got.shape}")
-    size = _largest(kernel(A, B))
+    size = _max_abs(kernel(A, B))
     expected = differences(lambda rows: np.asarray(kernel(rows, B), dtype=float), A)
-    close(got, expected, kernel, "dx: ∂k/∂x differs from differences", 1e-6, size + _largest(expected))
+    close(got, expected, kernel, "dx: ∂k/∂x differs from differences", 1e-6, size + _max_abs(expected))
     expected = differences(lambda rows: np.asarray(kernel.diag(rows), dtype=float)[:, None], X)[:, 0]
-    size = _largest(kernel(X)) + _largest(expected)
+    size = _max_abs(kernel(X)) + _max_abs(expected)
     close(kernel.dx_diag(X), expected, kernel, "dx_diag: ∂k(x, x)/∂x differs from differences", 1e-6, size)
 
 
@@ -298,7 +298,7 @@ ON_ROWS = (_translation, _scale, _float32, _input_gradient, _formula)
 
 
 # ---------------------------------------------------------------------- helpers
-def _largest(K):
+def _max_abs(K):
     """The largest |Kᵢⱼ|."""
     return float(np.abs(K).max(initial=0.0))
 

@@ -24,7 +24,7 @@ def order_ends(centre, half, rank):
     """(2, m): the rank-th smallest of centre − half and the rank-th largest of centre + half, down the columns."""
     n, m = centre.shape
     if rank == 0:
-        return unbounded(m)
+        return whole_line(m)
     low = np.partition(centre - half, rank - 1, axis=0)[rank - 1]
     return np.stack([low, np.partition(centre + half, n - rank, axis=0)[n - rank]])
 
@@ -37,7 +37,7 @@ def conformal_ends(A, B, rank):
     """
     n, m = A.shape
     if rank == 0:
-        return unbounded(m)
+        return whole_line(m)
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = A / (1.0 + B), A / (B - 1.0)
     low = np.partition(np.minimum(one, other), rank - 1, axis=0)[rank - 1]
@@ -64,6 +64,6 @@ def _outermost(A, B, rank):
     return v[order][np.argmax(forever + np.cumsum(change[order]) >= rank)]
 
 
-def unbounded(m):
+def whole_line(m):
     """(2, m): the whole line."""
     return np.stack([np.full(m, -np.inf), np.full(m, np.inf)])

@@ -7,19 +7,16 @@ from mercer.gram.chosen import part_of
 from mercer.solvers import Cholesky
 from mercer.uncertainty.span import span
 
-FLAT = 1e-12  # of the largest curvature: a row below it counts as straight
-BLOCK = 1024  # straight rows at once
 
-
-def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
+def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None, block=1024):
     """f₋ᵢ(xᵢ) ≈ fᵢ − αᵢvᵢ/(1 − hᵢvᵢ),  v the diagonal of (K⁻¹ + diag h)⁻¹: exact for the squared loss.
 
     A row with its whole weight is taken out. The loss of the others is replaced by its quadratic model at f, so the
     error is of second order in the change of f. For hᵢ > 0 this is fᵢ − αᵢ(1/Pᵢᵢ − 1/hᵢ) with P = (K + diag(1/h))⁻¹,
     projected on Σα = 0 where there is an intercept; nan where the row alone determines that. h is wL″/(2λ) >= 0 at f,
-    and the solver one that gives the diagonal of its inverses.
+    and the solver one that gives the diagonal of its inverses. So many straight rows are solved for at once.
     """
-    bent = h > FLAT * h.max(initial=0.0)
+    bent = h > 1e-12 * h.max(initial=0.0)  # a row of less curvature counts as straight
     curved, straight = np.flatnonzero(bent), np.flatnonzero(~bent)
     out = np.array(f, dtype=float)
     if not curved.size:
@@ -31,8 +28,8 @@ def approximate_leave_one_out(K, alpha, f, h, *, intercept=True, solver=None):
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(P > 1e-13 * h[curved], 1.0 / P - 1.0 / h[curved], np.nan)
     out[curved] -= alpha[curved] * change
-    for i in range(0, straight.size, BLOCK):
-        rows = straight[i : i + BLOCK]
+    for i in range(0, straight.size, block):
+        rows = straight[i : i + block]
         k = K.rows(rows)
         v = k[np.arange(len(rows)), rows] - inverse.explained_variance((k[:, curved] * s).T, np.ones((len(rows), 1)))
         out[rows] -= alpha[rows] * v

@@ -14,8 +14,6 @@ from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.factoring import lower
 from mercer.solvers.fitted import left_out
 
-ENTRIES = 2**21  # of one array of a tile: 16 MB
-
 
 class Deletion:
     """f₋ᵢ(x) = f(x) − wᵢ(x) aᵢ/sᵢ  with  a = P y, s = diag P: every fit without a row, from the one with all rows.
@@ -38,6 +36,8 @@ class Deletion:
 
     Attributes
     ----------
+    entries : int
+        Of one array of a tile: 16 MB.
     y : ndarray of shape (n, t)
     a : ndarray of shape (n, t)
         P y: what the residuals left out are made of.
@@ -60,6 +60,8 @@ class Deletion:
     >>> y[:1] - KernelRidge(Gaussian(1.0), 0.1).fit(X[1:], y[1:]).predict(X[:1]).round(4)
     array([-0.9774])
     """
+
+    entries = 2**21
 
     def __init__(self, kernel, rows, lam, flat=True, memory=None, inverse=None):
         self.kernel, self.rows, self.lam = kernel, rows, check_lam(lam)
@@ -143,7 +145,7 @@ class Deletion:
         weight = np.broadcast_to(np.asarray(1.0 if weight is None else weight, dtype=float), (len(X),))
         if not (np.isfinite(weight).all() and (weight > 0).all()):
             raise ValueError("weights of new rows must be positive and finite.")
-        step = int(np.clip(ENTRIES // len(self.y), 1, 1024))
+        step = int(np.clip(self.entries // len(self.y), 1, 1024))
         for i in range(0, len(X), step):
             here = slice(i, min(i + step, len(X)))
             yield here, *self._at(X[here], self.lam / weight[here])

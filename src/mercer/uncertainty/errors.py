@@ -8,8 +8,6 @@ from scipy.special import ndtri
 from mercer._warn import warn
 from mercer.uncertainty._ends import rank_of
 
-EVEN_ROWS = 50  # rows that widths all alike count as, beside the deviations that models of n rows state
-
 
 @dataclass(frozen=True, eq=False)
 class LeftOutErrors:
@@ -48,7 +46,7 @@ class LeftOutErrors:
     residuals: np.ndarray
     std: np.ndarray | None = None
     fold: np.ndarray | None = None
-    even_rows: float = EVEN_ROWS
+    even_rows: float = 50.0
 
     def __post_init__(self):
         residuals = np.asarray(self.residuals, dtype=float)
@@ -81,7 +79,10 @@ class LeftOutErrors:
         -------
         LeftOutErrors
         """
-        (z, _), (f, std) = _transformed(estimator.transform_, y), _transformed(estimator.transform_, predicted, std)
+        (z, _), (f, std) = (
+            _on_scale(estimator.transform_, y),
+            _on_scale(estimator.transform_, predicted, std),
+        )
         return cls(np.asarray(z, dtype=float) - np.asarray(f, dtype=float), std, fold)
 
     def interval_of(self, estimator, X, coverage=0.9):
@@ -100,7 +101,7 @@ class LeftOutErrors:
         stated = self.std is not None
         found = estimator.predict(X, return_std=True, noisy=True) if stated else (estimator.predict(X), None)
         target = estimator.transform_
-        f, std = _transformed(target, *found)
+        f, std = _on_scale(target, *found)
         ends = self.interval(f, coverage, std)
         return ends if target is None else target.back(ends)
 
@@ -143,7 +144,7 @@ class LeftOutErrors:
         float
         """
         scores, n = np.sort(self.scores), len(self.residuals)
-        place = _place(coverage, n)
+        place = _rank_of_score(coverage, n)
         if 0 < coverage < 1 and place <= n:
             return float(scores[place - 1])
         if self.std is None or not n or not 0 < coverage < 1:
@@ -192,12 +193,12 @@ class LeftOutErrors:
         scores, alone = self.scores, np.arange(len(self.residuals))
         for fold in (alone if self.fold is None else self.fold, alone):
             most = len(scores) - np.bincount(fold).max(initial=0)  # rows that the largest fold is judged by
-            if not 0 < _place(level, most) <= most:
+            if not 0 < _rank_of_score(level, most) <= most:
                 continue
             inside = np.zeros(len(scores), dtype=bool)
             for k in np.unique(fold):
                 others = np.sort(scores[fold != k])
-                inside[fold == k] = scores[fold == k] <= others[_place(level, len(others)) - 1]
+                inside[fold == k] = scores[fold == k] <= others[_rank_of_score(level, len(others)) - 1]
             return float(inside.mean())
         return np.nan
 
@@ -217,7 +218,7 @@ class LeftOutErrors:
         return float(np.mean(np.abs(self.residuals) <= ndtri((1.0 + level) / 2.0) * self.std))
 
 
-def _transformed(target, y, std=None):
+def _on_scale(target, y, std=None):
     """(values, deviations) on the scale of a transformed target, to first order; nan where y cannot be."""
     if target is None:
         return y, std
@@ -227,6 +228,6 @@ def _transformed(target, y, std=None):
     return np.where(inside, target.forward(seen), np.nan), None if std is None else std * np.exp(target.log_slope(seen))
 
 
-def _place(coverage, n):
+def _rank_of_score(coverage, n):
     """⌈coverage·(n + 1)⌉: which of n scores in ascending order holds a new one with a probability."""
     return int(np.ceil(coverage * (n + 1) - 1e-9))

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.uncertainty.deletion import ENTRIES
-
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -189,7 +187,7 @@ def _column_norms(fits):
     """Σ_q P_qp²/W_q of every point p, by tiles of columns."""
     size = len(fits.total)
     out = np.empty(size)
-    step = int(np.clip(ENTRIES // size, 1, 1024))
+    step = int(np.clip(fits.entries // size, 1, 1024))
     for i in range(0, size, step):
         P = fits.columns(np.arange(i, min(i + step, size)))
         out[i : i + step] = np.einsum("ij,ij,i->j", P, P, 1.0 / fits.total)

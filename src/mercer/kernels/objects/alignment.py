@@ -63,7 +63,7 @@ class Subsequence(_StringPairs):
         return f"how often {self.length} letters occur one after the other, near or far"
 
     def _pair_values(self, A, B):
-        length, decay = self._whole("length"), float(self._positive("decay"))
+        length, decay = self._whole_number("length"), float(self._positive("decay"))
 
         def pairs(left, right, slope):
             return _native.strings.subsequence(A.arrays, B.arrays, left, right, length, decay, slope)

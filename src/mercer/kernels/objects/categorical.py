@@ -6,10 +6,38 @@ from mercer.kernels.base import UnitDiagonal, as_collection, as_vectors, refuse_
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
 
-BOUNDS = (0.03, 1e5)  # exp(−1/0.03) = 3e-15: there the categories have nothing in common
+
+class OnCategories(UnitDiagonal):
+    """A kernel on columns of categories: a table, the objects of one column, or rows of numbers."""
+
+    domain = "objects"
+    hyper = {"length_scale": (0.03, 1e5)}  # exp(−1/0.03) = 3e-15: there the categories have nothing in common
+
+    def validate(self, X):
+        """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
+        who = type(self).__name__
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif":
+            X = as_vectors(X, who)
+            refuse_entries(np.isnan(X), X, f"{who}: X")
+            return X
+        if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
+            X = as_table(X, who)
+        elif not isinstance(X, Objects):
+            X = Objects(as_collection(X, who))
+        self._codes(X)
+        return X
+
+    def _codes(self, X):
+        """`Codes` of a collection, made once."""
+        who = type(self).__name__
+        if isinstance(X, Table):
+            return X.prepared(who, lambda table: Codes.of([table.objects(n) for n in table.columns], len(table), who))
+        if isinstance(X, Objects):
+            return X.prepared(who, lambda items: Codes.of([items], len(items), who))
+        return Codes.of([column.tolist() for column in X.T], len(X), who)
 
 
-class Categorical(UnitDiagonal):
+class Categorical(OnCategories):
     """exp(−Σⱼ [xⱼ ≠ zⱼ]/ℓⱼ): 1 for equal categories, e^(−1/ℓ) for different ones, multiplied over the columns.
 
     A weighted Hamming distance. ℓ → 0 is the indicator [x = z], where each category has a function of its own; ℓ → ∞
@@ -35,27 +63,12 @@ class Categorical(UnitDiagonal):
            [1.   , 0.607, 1.   ]])
     """
 
-    domain = "objects"
     reads = "category"
-    hyper = {"length_scale": BOUNDS}
 
     def _phrase(self, place):
         return f"a value for each {place.all()}"
 
     def __init__(self, length_scale=1.0, *, length_scale_bounds=None): ...
-
-    def validate(self, X):
-        """X as a table, as the objects of one column, or as rows of numbers, with nothing missing."""
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "buif":
-            X = as_vectors(X, "Categorical")
-            refuse_entries(np.isnan(X), X, "Categorical: X")
-            return X
-        if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
-            X = as_table(X, "Categorical")
-        elif not isinstance(X, Objects):
-            X = Objects(as_collection(X, "Categorical"))
-        _codes(X)
-        return X
 
     def _factors(self, d):
         """e^(−1/ℓⱼ) of each of d columns."""
@@ -63,9 +76,26 @@ class Categorical(UnitDiagonal):
         inverse = np.divide(1.0, scale, out=np.full(scale.shape, np.inf), where=scale > 0)
         return np.broadcast_to(np.exp(-inverse), (d,))
 
+    def _both_codes(self, X, Z):
+        """Two arrays, of shapes (m, d) and (n, d), that are equal where the categories of X and Z are."""
+        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+            return X, Z
+        left = self._codes(X)
+        right = left if Z is X else self._codes(Z)
+        if len(left.known) != len(right.known):
+            raise ValueError(
+                f"Categorical: X has {len(left.known)} columns and Z has {len(right.known)}; they must agree."
+            )
+        codes = right.codes.copy()
+        for c, (mine, theirs) in enumerate(zip(left.known, right.known, strict=True)):
+            if mine is not theirs:  # what only Z has gets codes below zero, which X has not
+                new = [mine.get(value, -1 - code) for value, code in theirs.items()]
+                codes[:, c] = np.array(new, dtype=np.intp)[codes[:, c]] if new else codes[:, c]
+        return left.codes, codes
+
     def tiles(self, X, Z):
         """Products over the columns; the categories of X and Z are matched once."""
-        A, B = _common_codes(X, Z)
+        A, B = self._both_codes(X, Z)
         factors, dtype = self._factors(A.shape[1]).astype(result_dtype(X)), result_dtype(X)
 
         def tile(i, j):
@@ -79,7 +109,7 @@ class Categorical(UnitDiagonal):
 
     def _grad(self, X, Z, W):
         """∂k/∂ℓⱼ = k [xⱼ ≠ zⱼ]/ℓⱼ²."""
-        A, B = _common_codes(X, Z)
+        A, B = self._both_codes(X, Z)
         V = W * self._tile(X, Z)
         sums = np.array([V[A[:, c, None] != B[None, :, c]].sum() for c in range(A.shape[1])])
         scale = np.asarray(self.length_scale, dtype=float)
@@ -91,7 +121,7 @@ class Categorical(UnitDiagonal):
         return np.zeros((len(X), len(Z), X.shape[1]))
 
 
-class Ordinal(UnitDiagonal):
+class Ordinal(OnCategories):
     """exp(−Σₛ 1/ℓₛ) over the steps s between two levels of an ordered scale: neighbours are alike.
 
     The levels lie on a line at distances 1/ℓₛ, and k is the exponential kernel on it. With one length scale all steps
@@ -112,9 +142,6 @@ class Ordinal(UnitDiagonal):
     >>> Ordinal(["low", "medium", "high"], 2.0)(["low"], ["low", "medium", "high"]).round(3)
     array([[1.   , 0.607, 0.368]])
     """
-
-    domain = "objects"
-    hyper = {"length_scale": BOUNDS}
 
     def __init__(self, levels, length_scale=1.0, *, length_scale_bounds=None): ...
 
@@ -146,35 +173,21 @@ class Ordinal(UnitDiagonal):
         return np.concatenate([[0.0], np.cumsum(np.broadcast_to(1.0 / scale, (steps,)))])
 
     def validate(self, X):
-        """X as the objects of one column, each one of the levels; rows of numbers stay what they are."""
-        if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "buif"):
-            table = as_table(X, "Ordinal")
-            X = table.objects(table.named([0])[0]) if table.shape[1] == 1 else np.empty(table.shape)
-        if isinstance(X, np.ndarray) and X.ndim == 2:
-            if X.shape[1] != 1:
-                raise ValueError(f"Ordinal reads one column, got {X.shape[1]}; multiply one kernel for each.")
-            X = as_vectors(X, "Ordinal")
-        elif not isinstance(X, Objects):
-            X = Objects(as_collection(X, "Ordinal"))
+        """X as one column of values, each one of the levels."""
+        X = super().validate(X)
         self._ranks(X)
         return X
 
     def _ranks(self, X):
-        """The place of the level of each input."""
-        if isinstance(X, np.ndarray):
-            return self._read(X[:, 0].tolist())
-        return X.prepared(("Ordinal", tuple(self.levels)), self._read)
-
-    def _read(self, items):
-        """Places of raw values; an error names the row."""
-        places = self._places()
-        out = np.empty(len(items), dtype=np.intp)
-        for row, value in enumerate(items):
-            try:
-                out[row] = places[value]
-            except (KeyError, TypeError):
-                raise ValueError(f"Ordinal: row {row}: {value!r} is none of the levels {list(self.levels)}.") from None
-        return out
+        """The place of the level of each input; an error names the row."""
+        codes, places = self._codes(X), self._places()
+        if len(codes.known) != 1:
+            raise ValueError(f"Ordinal reads one column, got {len(codes.known)}; multiply one kernel for each.")
+        for value, code in codes.known[0].items():
+            if value not in places:
+                row = np.argmax(codes.codes[:, 0] == code)
+                raise ValueError(f"Ordinal: row {row}: {value!r} is none of the levels {list(self.levels)}.")
+        return np.array([places[value] for value in codes.known[0]], dtype=np.intp)[codes.codes[:, 0]]
 
     def tiles(self, X, Z):
         """Entries of the small matrix of all pairs of levels."""
@@ -214,7 +227,7 @@ class Codes:
         return Codes(self.codes[index], self.known)
 
     @classmethod
-    def of(cls, columns, n):
+    def of(cls, columns, n, who):
         """Codes of raw columns; an error names the row."""
         codes, known = np.empty((n, len(columns)), dtype=np.intp), []
         for c, values in enumerate(columns):
@@ -223,38 +236,13 @@ class Codes:
                 try:
                     if is_missing(value):
                         raise ValueError(
-                            f"Categorical: row {row} is {value}, which is no category; fill it in with one of its own."
+                            f"{who}: row {row} is {value}, which is no category; fill it in with one of its own."
                         )
                     codes[row, c] = found.setdefault(value, len(found))
                 except TypeError:
                     raise TypeError(
-                        f"Categorical: row {row}: a {type(value).__name__} is no category; give values that can be "
+                        f"{who}: row {row}: a {type(value).__name__} is no category; give values that can be "
                         "hashed, and several columns as a table or a two-dimensional array."
                     ) from None
             known.append(found)
         return cls(codes, known)
-
-
-def _codes(X):
-    """`Codes` of a collection, made once."""
-    if isinstance(X, Table):
-        return X.prepared("Categorical", lambda table: Codes.of([table.objects(n) for n in table.columns], len(table)))
-    if isinstance(X, Objects):
-        return X.prepared("Categorical", lambda items: Codes.of([items], len(items)))
-    return Codes.of([column.tolist() for column in X.T], len(X))
-
-
-def _common_codes(X, Z):
-    """Two arrays, of shapes (m, d) and (n, d), that are equal where the categories of X and Z are."""
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
-        return X, Z
-    left = _codes(X)
-    right = left if Z is X else _codes(Z)
-    if len(left.known) != len(right.known):
-        raise ValueError(f"Categorical: X has {len(left.known)} columns and Z has {len(right.known)}; they must agree.")
-    codes = right.codes.copy()
-    for c, (mine, theirs) in enumerate(zip(left.known, right.known, strict=True)):
-        if mine is not theirs:  # what only Z has gets codes below zero, which X has not
-            new = [mine.get(value, -1 - code) for value, code in theirs.items()]
-            codes[:, c] = np.array(new, dtype=np.intp)[codes[:, c]] if new else codes[:, c]
-    return left.codes, codes

@@ -208,14 +208,14 @@ class SlicedWasserstein(MeasureFeatures):
 
     def _thetas(self, d):
         """Unit vectors, one in each row."""
-        count = self._whole("directions")
+        count = self._whole_number("directions")
         if d == 1:
             return np.ones((1, 1))
         theta = np.random.default_rng(self.random_state).standard_normal((count, d))
         return theta / np.linalg.norm(theta, axis=1, keepdims=True)
 
     def _build(self, measures):
-        levels = self._whole("levels")
+        levels = self._whole_number("levels")
         thetas, edges = self._thetas(dimension(measures[0])), np.linspace(0.0, 1.0, levels + 1)
         rows = [[level_means(measure, theta, edges) for theta in thetas] for measure in measures]
         return np.reshape(rows, (len(measures), -1)) / np.sqrt(len(thetas) * levels)

@@ -6,11 +6,7 @@ from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
 from mercer.kernels.basis import Features
 from mercer.kernels.inputs import Compared
-from mercer.kernels.radial import Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic
 from mercer.kernels.radial_base import Radial
-
-# Mixtures of Gaussians of several widths (Schoenberg), so positive semi-definite on every Hilbert space.
-ON_HILBERT_SPACE = (Exponential, Gaussian, Matern, Matern32, Matern52, RationalQuadratic)
 
 
 class RadialOf(Compared):
@@ -52,8 +48,8 @@ class RadialOf(Compared):
 
     @property
     def psd(self):
-        """Whether k is proved PSD, and φ on every Hilbert space."""
-        return self.base.psd and isinstance(self.radial, ON_HILBERT_SPACE)
+        """Whether k is proved PSD, and φ on every Hilbert space, as mixtures of Gaussians are (Schoenberg)."""
+        return self.base.psd and self.radial.mixture_of_gaussians
 
     def validate(self, X):
         """X as the base kernel reads it; φ is checked."""

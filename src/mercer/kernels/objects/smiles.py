@@ -9,7 +9,6 @@ from mercer.kernels.words import distance_words
 
 ADVICE = 'AtomEnvironments reads SMILES with RDKit 2026.3 or newer: pip install "mercer[chem]".'
 ISOTOPE = re.compile(r"\[\d")
-LONGEST = 10_000  # letters of a SMILES; what RDKit needs grows with their square
 
 
 class AtomEnvironments(LevelKernel):
@@ -65,7 +64,7 @@ class AtomEnvironments(LevelKernel):
         return f"how often atoms occur with what is {distance_words(self.radius, 'bond')}"
 
     def _n_levels(self):
-        return self._whole("radius") + 1
+        return self._whole_number("radius") + 1
 
     def _read(self, items):
         levels = [([], []) for _ in range(self._n_levels())]
@@ -93,8 +92,11 @@ class AtomEnvironments(LevelKernel):
 
 
 # ---------------------------------------------------------------------- RDKit
-def _environments(items, radius, stereo):
-    """{key: ((atom, radius), …)} of each SMILES; an error names the row, the text and RDKit's reason."""
+def _environments(items, radius, stereo, longest=10_000):
+    """{key: ((atom, radius), …)} of each SMILES; an error names the row, the text and RDKit's reason.
+
+    What RDKit needs grows with the square of the letters, of which there may be ``longest``.
+    """
     try:
         from rdkit.Chem import rdFingerprintGenerator as fingerprints
         from rdkit.rdBase import BlockLogs, CaptureErrorLog
@@ -106,9 +108,10 @@ def _environments(items, radius, stereo):
             if not isinstance(item, str):
                 raise TypeError(f"AtomEnvironments: row {row}: a SMILES is a string, got {type(item).__name__}.")
             with CaptureErrorLog() as log:
-                molecule = _molecule(item)
+                molecule = _molecule(item) if len(item) <= longest else None
             if molecule is None:
-                raise ValueError(f"AtomEnvironments: row {row}: {item[:60]!r}: {_reason(item, log.messages)}.")
+                long = f"it has {len(item):,} letters, more than {longest:,}" if len(item) > longest else ""
+                raise ValueError(f"AtomEnvironments: row {row}: {item[:60]!r}: {long or _reason(log.messages)}.")
             found = fingerprints.AdditionalOutput()
             found.AllocateBitInfoMap()
             generator.GetSparseCountFingerprint(molecule, additionalOutput=found)
@@ -119,7 +122,7 @@ def _molecule(text):
     """RDKit's molecule of a SMILES without isotopes, or None."""
     from rdkit import Chem
 
-    if "\0" in text or len(text) > LONGEST:  # RDKit would stop reading at the NUL
+    if "\0" in text:  # RDKit would stop reading at the NUL
         return None
     molecule = Chem.MolFromSmiles((text.split() or [""])[0])
     if molecule is not None and ISOTOPE.search(text):
@@ -130,10 +133,8 @@ def _molecule(text):
     return molecule
 
 
-def _reason(text, log):
+def _reason(log):
     """Why a SMILES is refused: RDKit's first complaint, and the place, if it says one."""
-    if len(text) > LONGEST:
-        return f"it has {len(text):,} letters, more than {LONGEST:,}"
     said = re.sub(r"(?m)^\[[\d:]+\] *(SMILES Parse Error: *)?", "", log).strip()
     place = re.search(r"around position (\d+)", said)
     first = re.split(r" while parsing:| for input:|\n", said)[0] or "RDKit cannot read it"

@@ -78,7 +78,7 @@ class Spectrum(_WordKernel, LevelKernel):
 
     def _lengths(self):
         """The lengths of the words, checked."""
-        lengths = [self._whole("k", k) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
+        lengths = [self._whole_number("k", k) for k in np.atleast_1d(np.asarray(self.k, dtype=object))]
         if not lengths or len(set(lengths)) < len(lengths):
             raise ValueError(f"Spectrum: k must be one or several different whole numbers, got {self.k!r}.")
         return lengths
@@ -130,7 +130,7 @@ class Mismatch(_WordKernel):
 
     def _checked(self):
         """(k, m, |A|), checked."""
-        k, m = self._whole("k"), self._whole("m")
+        k, m = self._whole_number("k"), self._whole_number("m")
         letters = alphabet_letters(self.alphabet, "Mismatch")
         if letters is None:
             raise ValueError("Mismatch: give the alphabet; the neighbours of a word are written in it.")
@@ -212,7 +212,7 @@ class Gappy(_WordKernel):
 
     def _most_gaps(self):
         """(k, g), checked: one letter has no gap."""
-        k, gaps = self._whole("k"), self._whole("gaps")
+        k, gaps = self._whole_number("k"), self._whole_number("gaps")
         if k > 1 and k * comb(k - 1 + gaps, gaps) > self.most_ways:
             raise ValueError(
                 f"Gappy: a word of {k} letters with up to {gaps} gaps can be read in too many ways, k·C(k − 1 + g, g) "
@@ -277,14 +277,14 @@ class WeightedDegree(_WordKernel, LevelKernel):
         return f"how often {_pieces_words(int(np.max(self.k)), True)} occur at their places"
 
     def _n_levels(self):
-        return self._whole("k")
+        return self._whole_number("k")
 
     def _default_weights(self):
         k = self._n_levels()
         return 2.0 * (k - np.arange(k)) / (k * (k + 1.0))
 
     def _words(self, letters):
-        k, shift, parts = self._n_levels(), self._whole("shift"), []
+        k, shift, parts = self._n_levels(), self._whole_number("shift"), []
         self._check_size(k * (shift + 1) * len(letters.codes), "a smaller k or shift")
         for d in range(1, k + 1):
             rows, starts = letters.windows(d)

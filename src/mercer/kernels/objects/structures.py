@@ -126,7 +126,7 @@ class WeisfeilerLehman(LevelKernel):
         return f"how often nodes occur{beside}"
 
     def _n_levels(self):
-        return self._whole("h") + 1
+        return self._whole_number("h") + 1
 
     def _read(self, items):
         pack = Pack(as_graphs(items, "WeisfeilerLehman"))

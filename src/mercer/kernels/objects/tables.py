@@ -39,27 +39,43 @@ class Table:
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
             raise ValueError(f"X has more than one column named {', '.join(map(repr, twice))}; names must differ.")
-        self._store, self._index = _Store(names, columns), None
+        if not names:
+            raise ValueError("X has no column.")
+        self._set(names, columns, {}, _count_rows(columns) if isinstance(columns, dict) else len(columns))
+
+    def _set(self, names, source, read, n):
+        """Set the names, where columns come from, those that were read, and the number of rows; return self."""
+        self._names, self._source, self._read, self._n = list(names), source, read, n
+        self._made, self._index = {}, None  # what kernels have made of columns; which rows these are
+        return self
 
     @classmethod
-    def _of(cls, store, index=None):
-        """The table of a store, or some of its rows."""
-        table = object.__new__(cls)
-        table._store, table._index = store, index
-        return table
+    def _new(cls, names, source, read, n):
+        """A table of these."""
+        return object.__new__(cls)._set(names, source, read, n)
+
+    def _part(self, index):
+        """Some of the rows; what is read and made is shared."""
+        part = object.__new__(type(self))
+        vars(part).update(vars(self), _index=index)
+        return part
+
+    def _some(self, names):
+        """All rows of some columns, in this order; what is read is shared, not what is made."""
+        return self._new(names, self._source, self._read, self._n)
 
     @property
     def columns(self):
         """The names of the columns."""
-        return list(self._store.names)
+        return list(self._names)
 
     @property
     def shape(self):
         """(n, number of columns)."""
-        return len(self), len(self._store.names)
+        return len(self), len(self._names)
 
     def __len__(self):
-        return self._store.n if self._index is None else len(self._index)
+        return self._n if self._index is None else len(self._index)
 
     def __repr__(self):
         return f"Table(n={len(self)}, columns={self.columns})"
@@ -69,33 +85,33 @@ class Table:
         if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:  # how scikit-learn takes rows
             index = index[0]
         if isinstance(index, str):
-            return _take_rows(self._store.column(index), self._index)
+            return _take_rows(self._column(index), self._index)
         if isinstance(index, int | np.integer):
-            row = range(self._store.n)[index] if self._index is None else self._index[index]
-            return {name: self._store.column(name)[row] for name in self._store.names}
+            row = range(self._n)[index] if self._index is None else self._index[index]
+            return {name: self._column(name)[row] for name in self._names}
         if isinstance(index, list) and not index:
             index = slice(0, 0)
         elif isinstance(index, list) and all(isinstance(name, str) for name in index):
-            return Table._of(self._store.of(self.named(index)), self._index)
-        rows = np.arange(self._store.n) if self._index is None else self._index
-        return Table._of(self._store, rows[index])
+            return self._some(self.named(index))._part(self._index)
+        rows = np.arange(self._n) if self._index is None else self._index
+        return self._part(rows[index])
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            f"a table (columns {_quote_names(self._store.names)}) is no array of numbers: give each part of the kernel "
+            f"a table (columns {_quote_names(self._names)}) is no array of numbers: give each part of the kernel "
             "its columns, for example Gaussian().on(['age', 'dose'])."
         )
 
     def __getstate__(self):
         """The rows of this part, of the columns that were read; nothing that can be prepared again."""
-        return {"_store": _Store(self._store.names, self._read(), len(self)), "_index": None}
+        return vars(self._new(self._names, {}, self._values(), len(self)))
 
     def state(self):
         """{name: value} by public names: what a file keeps, the columns that were read."""
-        return {"columns": self.columns, "values": self._read(), "n": len(self)}
+        return {"columns": self.columns, "values": self._values(), "n": len(self)}
 
     @classmethod
     def from_state(cls, state):
@@ -108,24 +124,20 @@ class Table:
             one = isinstance(column, list) or (isinstance(column, np.ndarray) and column.ndim == 1)
             if name not in set(names) or not one or len(column) != n:
                 raise ValueError(f"column {name!r:.60} of a table of {n} rows does not fit.")
-        return cls._of(_Store(names, values, n))
+        return cls._new(names, {}, dict(values), n)
 
-    def _read(self):
+    def _values(self):
         """{name: values} of the columns that were read, the rows of this part."""
-        store = self._store
-        return {name: _take_rows(store.read[name], self._index) for name in store.names if name in store.read}
+        return {name: _take_rows(self._read[name], self._index) for name in self._names if name in self._read}
 
     def joined(self, other):
         """A new table: these rows, then those of the other one; the columns that were read here."""
-        columns = {
-            name: end_to_end(mine, _take_rows(other._store.column(name), other._index))
-            for name, mine in self._read().items()
-        }
-        return Table._of(_Store(self._store.names, columns, len(self) + len(other)))
+        columns = {name: end_to_end(mine, other[name]) for name, mine in self._values().items()}
+        return self._new(self._names, {}, columns, len(self) + len(other))
 
     def identities(self):
         """One key for each row, equal where all columns that were read are; None where one holds other objects."""
-        columns = self._read().values()
+        columns = self._values().values()
         columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
         plain = all(isinstance(value, str | bytes | int | float) for column in columns for value in column)
         return list(zip(*columns, strict=True)) if plain and columns else None
@@ -133,7 +145,7 @@ class Table:
     # ------------------------------------------------------------------ what kernels read
     def named(self, columns):
         """The names of columns that are given by name or by number (one, several, or a slice), checked."""
-        have = self._store.names
+        have = self._names
         if isinstance(columns, slice):
             return tuple(have[columns])
         wanted = [columns] if np.ndim(columns) == 0 else list(columns)
@@ -162,11 +174,10 @@ class Table:
         check : bool
             Whether to validate again what another kernel of the same class has read.
         """
-        made = self._store.made
-        key = names, structure(kernel)
+        made, key = self._made, (names, structure(kernel))
         if key not in made or (check and self._index is None):
             try:
-                made[key] = kernel.validate(self._store.raw(names, kernel.domain == "vectors", whole))
+                made[key] = kernel.validate(self._inputs(names, kernel.domain == "vectors", whole))
             except (TypeError, ValueError) as error:
                 if str(error).startswith("column"):
                     raise
@@ -176,79 +187,57 @@ class Table:
 
     def prepared(self, key, build):
         """Rows of build(table), which is called once for each key with the whole table this one is a part of."""
-        made = self._store.made
-        if key not in made:
-            made[key] = build(Table._of(self._store))
-        return _take_rows(made[key], self._index)
+        if key not in self._made:
+            self._made[key] = build(self._part(None))
+        return _take_rows(self._made[key], self._index)
 
     def objects(self, name):
         """The values of one column, none of them missing."""
-        return _take_rows(self._store.complete(name), self._index)
+        return _take_rows(self._complete(name), self._index)
 
-
-class _Store:
-    """The columns of a table and all its parts, and what kernels have made of them."""
-
-    def __init__(self, names, source, n=None):
-        self.names, self.source, self.read, self.made, self.n = list(names), source, {}, {}, n
-        if n is not None:  # of a part that is pickled: only what was read is there
-            self.read, self.source = dict(source), {}
-            return
-        if not self.names:
-            raise ValueError("X has no column.")
-        if not isinstance(source, dict):
-            self.n = len(source)
-            return
-        lengths = {name: len(_sequence(source[name], name)) for name in self.names}
-        first = self.names[0]
-        self.n = lengths[first]
-        for name, length in lengths.items():
-            if length != self.n:
-                raise ValueError(
-                    f"Table: column {first!r} has {self.n} rows and column {name!r} has {length}; columns must be "
-                    "equally long."
-                )
-
-    def __getstate__(self):
-        return {"names": self.names, "source": {}, "read": self.read, "made": {}, "n": self.n}
-
-    def of(self, names):
-        """The store of some columns, in this order."""
-        other = object.__new__(_Store)  # shares what was read, not what was made of it
-        other.names, other.source, other.read, other.made, other.n = list(names), self.source, self.read, {}, self.n
-        return other
-
-    def column(self, name):
-        """The raw values of a column: a one-dimensional array, or a list."""
-        if name not in self.read:
+    def _column(self, name):
+        """The raw values of a column in all rows: a one-dimensional array, or a list."""
+        if name not in self._read:
             try:
-                column = self.source[name]
+                column = self._source[name]
             except KeyError:
                 raise ValueError(f"X has no column {name!r}, or it was not kept because no kernel read it.") from None
-            self.read[name] = _column_values(column, name)
-        return self.read[name]
+            self._read[name] = _column_values(column, name)
+        return self._read[name]
 
-    def complete(self, name):
-        """The raw values of a column, checked that none is missing."""
-        values = self.column(name)
-        if ("complete", name) not in self.made:
+    def _complete(self, name):
+        """The raw values of a column in all rows, checked that none is missing."""
+        values = self._column(name)
+        if ("complete", name) not in self._made:
             _refuse_rows(_missing(values), name, values)
-            self.made["complete", name] = True
+            self._made["complete", name] = True
         return values
 
-    def raw(self, names, vectors, whole):
-        """The columns as a float array, as `Objects`, or as a table: see `Table.part`."""
-        numbers = not whole and (vectors or all(_holds_numbers(self.complete(name)) for name in names))
+    def _inputs(self, names, vectors, whole):
+        """All rows of some columns as a float array, as `Objects`, or as a table: see `part`."""
+        numbers = not whole and (vectors or all(_holds_numbers(self._complete(name)) for name in names))
         key = names, "table" if whole else "numbers" if numbers else "objects"
-        if key not in self.made:
+        if key not in self._made:
             if whole or (not numbers and len(names) != 1):
-                made = Table._of(self.of(names))
+                made = self._some(names)
             elif numbers:
-                made = np.stack([_float_column(self.complete(name), name) for name in names], axis=1)
+                made = np.stack([_float_column(self._complete(name), name) for name in names], axis=1)
             else:
-                made = Objects(self.complete(names[0]))
-            self.made[key] = made
-        return self.made[key]
+                made = Objects(self._complete(names[0]))
+            self._made[key] = made
+        return self._made[key]
+
+
+def _count_rows(columns):
+    """The number of rows of a dict of columns, checked to be the same for all of them."""
+    lengths = {name: len(_sequence(column, name)) for name, column in columns.items()}
+    first, n = next(iter(lengths.items()))
+    for name, length in lengths.items():
+        if length != n:
+            raise ValueError(
+                f"Table: column {first!r} has {n} rows and column {name!r} has {length}; columns must be equally long."
+            )
+    return n
 
 
 def as_table(X, who, names=()):
@@ -260,7 +249,7 @@ def as_table(X, who, names=()):
     if is_frame(X):
         return Table(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU" and not names:
-        return Table._of(_Store(range(X.shape[1]), dict(enumerate(X.T))))
+        return Table._new(range(X.shape[1]), dict(enumerate(X.T)), {}, len(X))
     shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
     raise TypeError(
         f"{who}: the kernel reads columns by name ({_quote_names(names)}), but X is a {type(X).__name__}{shape} "

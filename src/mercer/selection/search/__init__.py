@@ -212,7 +212,7 @@ def _search_kernel(space, rows, criterion, record, solver, seed, options):
     elif not free.any() and space.prior is None:
         result = choose_lam(objective, space.bounds, space.lam_name)
     else:
-        box, rng = space.box(rows, criterion, options), np.random.default_rng(seed)
+        box, rng = space.box(rows, criterion), np.random.default_rng(seed)
         guesses, noisy = starting_points(space, rows, criterion, rng, options)
         names = [*objective.names[:-1], space.lam_name]
         result = optimise(objective, np.vstack([box[:-1][free], box[-1:]]), guesses, rng, noisy=noisy, names=names)

@@ -40,7 +40,7 @@ def descend(level, start, box, tolerance, measured=False):
     A Hessian that was not measured is believed only when the last step gained less than ten tolerances, too.
     """
     here, last, longest = start, np.inf, level.options.longest_step
-    for _ in range(level.options.max_steps):
+    for _ in range(100):
         d, gain = step(here, box, longest)
         done = gain <= tolerance and _is_flat(level, here, box, tolerance)
         if done and (measured or last <= 10.0 * tolerance or gain == 0):

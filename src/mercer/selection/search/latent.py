@@ -24,7 +24,7 @@ class LatentObjective(Objective):
 
     @property
     def fine(self):
-        return density_tolerance(self.n, self.options)
+        return density_tolerance(self.n)
 
     def take(self, index):
         same = self.record, self.prior, self.options

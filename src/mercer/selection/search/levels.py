@@ -13,6 +13,8 @@ from scipy.optimize import minimize
 from mercer.selection.options import SearchOptions
 from mercer.selection.search.descent import begin_at, clip_to, descend, measure_curvature
 
+WORTH_A_SECOND_LOOK = 1500  # rows up to which a further descent on all of them costs little
+
 
 def descend_by_levels(objective, box, guesses, rng, reached, order=None, noisy=()):
     """Screen the guesses on the first level, descend from the best of them there, carry the best up to all rows.
@@ -38,7 +40,7 @@ def descend_by_levels(objective, box, guesses, rng, reached, order=None, noisy=(
         before, level = level, take_first(objective, order, size)
         reached.append(level)
         ends = [_follow(before, level, end, box, options.sample_gain if size < n else level.fine)]
-    if not objective.by_levels and 1 < len(sizes) and n <= options.noiseless_rows:
+    if not objective.by_levels and 1 < len(sizes) and n <= WORTH_A_SECOND_LOOK:
         starts = [level.start(*guess) for guess in (*guesses[:1], *noisy[:1])]
         ends += [descend(level, begin_at(level, z, box), box, level.fine) for z in starts]
     if noisy and level.exacting:
@@ -121,7 +123,7 @@ def _without_noise(before, level, there, best, noisy, box):
     """
     none, share = box[-1, 0] + np.log(100.0), best.z[-1] - noisy[-1]
     hardly = np.log(1e-5) < share < np.log(5e-3)  # noise that may be none, relative to the variance
-    if level.n > level.options.noiseless_rows or not hardly or not none < best.z[-1]:
+    if level.n > WORTH_A_SECOND_LOOK or not hardly or not none < best.z[-1]:
         return []
     silent = np.vstack([box[:-1], [none, none]])
     start = begin_at(before, np.append(noisy[:-1], none), silent)
@@ -143,7 +145,7 @@ def _polish(level, best, box):
 def _descend_without_slopes(objective, box, points, order, sizes, reached):
     """The same by the simplex method of Nelder and Mead: for a criterion that has no adjoint."""
     options = objective.options
-    limits = {"xatol": 0.05, "maxfev": options.max_steps * len(box)}
+    limits = {"xatol": 0.05, "maxfev": 100 * len(box)}
 
     def minimise(level, z, tolerance):
         minimize(level.value, z, method="Nelder-Mead", bounds=box, options={"fatol": tolerance, **limits})

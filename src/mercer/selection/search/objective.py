@@ -154,7 +154,7 @@ class CriterionObjective(Objective):
 
     @property
     def fine(self):
-        return density_tolerance(self._size(), self.options) if self.criterion.summed else self.options.error_gain
+        return density_tolerance(self._size()) if self.criterion.summed else self.options.error_gain
 
     def take(self, index):
         """Return the same objective on some of the points; of the trend what is independent there."""
@@ -222,6 +222,9 @@ class CriterionObjective(Objective):
         return value + prior[0] / size, gradient + prior[1] / size
 
 
-def density_tolerance(size, options):
-    """What a descent may leave to gain of the mean log density of ``size`` rows and targets: for many, five digits."""
-    return max(options.density_gain / size, 1e-5)
+def density_tolerance(size):
+    """What a descent may leave to gain of the mean log density of ``size`` rows and targets.
+
+    A hundredth of a nat, which is what comparisons see; for many rows five digits are enough.
+    """
+    return max(1e-2 / size, 1e-5)

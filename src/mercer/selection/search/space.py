@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.algebra import amplitudes
-from mercer.selection.options import SearchOptions
 from mercer.selection.search.starts import lam_unit, mean_diagonal, variance_of
 
 
@@ -61,7 +60,7 @@ class SearchSpace:
         """Whether λ is searched."""
         return self.optimize in ("all", "lam")
 
-    def box(self, rows, criterion, options=SearchOptions()):
+    def box(self, rows, criterion):
         """Bounds of z = (log θ, log λ), of shape (p + 1, 2); a fixed λ has two equal ones.
 
         Amplitudes that are free and have no bounds of their own are bounded relative to the variance of y, so that y
@@ -74,7 +73,7 @@ class SearchSpace:
         if not self.free_lam:
             return np.vstack([theta, np.log([self.lam, self.lam])])
         unit = lam_unit(self.kernel, rows) if criterion.scale_free else mean_diagonal(self.kernel, rows.X)
-        return np.vstack([theta, np.log(self.bounds or [ratio * unit for ratio in options.lam_range])])
+        return np.vstack([theta, np.log(self.bounds or (1e-9 * unit, 1e5 * unit))])
 
     def start_in_box(self, rows, criterion):
         """(z of the start, the box with what is not free held there)."""

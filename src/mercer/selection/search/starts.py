@@ -66,7 +66,7 @@ class _Pairs:
 def _set_lengths(kernel, pairs, factor):
     """Length scales of a tree of kernels, from |x − z| of pairs of rows."""
     other = copy.copy(kernel)
-    free = {name: bounds for name, _, bounds in kernel._own() if bounds is not None}
+    free = {name: bounds for name, _, bounds in kernel.own_hyper() if bounds is not None}
     if "length_scale" in free and kernel.domain == "vectors" and pairs.differences is not None:
         value = pairs.typical(np.size(kernel.length_scale)) * factor
         value = np.clip(value, *free["length_scale"].T)
@@ -93,7 +93,7 @@ def with_amplitude(kernel, amplitude, level):
     """Return the kernel with its outermost free `Scaled` set so that the mean of k(x, x) is ``amplitude``."""
     if has_amplitude(kernel) and level > 0 and amplitude > 0:
         other = copy.copy(kernel)
-        low, high = kernel._own()[0][2][0].tolist()  # floats of Python, which go to inf without a word
+        low, high = kernel.own_hyper()[0][2][0].tolist()  # floats of Python, which go to inf without a word
         unit = 1.0 if kernel.scale_bounds is not None else amplitude  # as `SearchSpace.box` has it
         other.scale = float(np.clip(kernel.scale * amplitude / level, unit * low, unit * high))
         return other
@@ -102,7 +102,7 @@ def with_amplitude(kernel, amplitude, level):
 
 def has_amplitude(kernel):
     """Whether the outermost kernel is c · k with a free c."""
-    return "scale" in kernel.hyper and kernel.wraps and kernel._own()[0][2] is not None
+    return "scale" in kernel.hyper and kernel.wraps and kernel.own_hyper()[0][2] is not None
 
 
 def variance_of(rows):
