@@ -12,6 +12,7 @@ from mercer import load
 from mercer.approximate import LandmarkOptions
 from mercer.cli._budget import JobOptions, SearchLimits
 from mercer.selection import judging
+from mercer.tabular.pages import BatchOptions
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +33,11 @@ JOB = JobOptions(rows_in_batches=500, rows_predicted_in_batches=500)
 def run(run):
     """A command for which 500 rows are many."""
     limits = SearchLimits(rows_in_batches=200)
-    return lambda *arguments, job=JOB: run(*arguments, options=[job, limits])
+    return lambda *arguments, job=JOB: run(*arguments, options=[job, limits, BatchOptions(rows=512)])
 
 
 @pytest.fixture
 def folder(tmp_path, rows, monkeypatch, set_defaults):
-    monkeypatch.setattr("mercer.tabular.pages.BATCH", 512)
     simple = judging.simple_models
     few = ("mean", "linear model", "commonest class")  # trees take longer than all the rest
     monkeypatch.setattr(judging, "simple_models", lambda *a: {k: v for k, v in simple(*a).items() if k in few})

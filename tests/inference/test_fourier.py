@@ -19,9 +19,9 @@ from mercer.inference.regression import RegressionPosterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Matern32, Matern52, Sphere
 from mercer.report import collect, write
-from mercer.selection import Evidence
+from mercer.selection import Evidence, SpectralSearchOptions
 from mercer.selection.search import SearchSpace
-from mercer.selection.spectral_search import SpectralSearchOptions, search_spectral
+from mercer.selection.spectral_search import search_spectral
 from mercer.solvers import Cholesky, PlanOptions, Span
 from mercer.solvers.toeplitz import Convolution, FactoredToeplitz, IteratedToeplitz, ToeplitzOptions, lanczos
 

@@ -90,7 +90,7 @@ def test_an_offset_leaves_nine_digits(d, offset, loops):
     np.testing.assert_allclose(Gaussian()(X, Z), np.exp(-s / 2).astype(float), rtol=0, atol=1e-9)
     np.testing.assert_allclose(Exponential()(X, Z), np.exp(-np.sqrt(s)).astype(float), rtol=0, atol=1e-9)
     one = np.ones(1)
-    np.testing.assert_allclose(distance.scaled(X, Z, one).squared(), s.astype(float), rtol=1e-9)
+    np.testing.assert_allclose(distance.scale_points(X, Z, one).squared(), s.astype(float), rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [2, 10, 50])
@@ -120,7 +120,7 @@ def test_equal_rows_have_distance_exactly_zero(d, dtype, loops):
     rng = np.random.default_rng(d)
     X = (rng.standard_normal((20, d)) * 10.0 ** rng.uniform(-3, 3, (20, 1)) + 1e3).astype(dtype)
     X = X[np.r_[0:20, 0:20, 5, 5]]
-    s = distance.scaled(X, X, np.ones(1)).squared()
+    s = distance.scale_points(X, X, np.ones(1)).squared()
     equal = (X[:, None] == X).all(axis=2)
     assert (s[equal] == 0).all() and (s[~equal] > 0).all()
     for kernel in STATIONARY:

@@ -10,6 +10,7 @@ import mercer
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, Landmarks, Neighbours
 from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian, Spectrum
+from mercer.primal import SmoothLossOptions
 
 
 def data(rng, n=120):
@@ -70,17 +71,17 @@ def test_learns_says_and_comes_back_from_a_file(rng, tmp_path):
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
-def test_objects_and_what_cannot_be(rng, monkeypatch):
+def test_objects_and_what_cannot_be(rng):
     words = ["".join(rng.choice(list("ab" if i % 2 else "cd"), 6)) for i in range(60)]
     y = np.arange(60) % 2
     model = quiet(GaussianProcessClassifier(Spectrum(2), criterion=None, approximation=Landmarks(10)), words, y)
     assert (model.predict(words) == y).all()
     X, f = data(rng, 60)
-    monkeypatch.setattr("mercer.primal.smooth.ON_SAMPLE", 1)
     early = GaussianProcessClassifier(
-        9.0 * Gaussian(0.3), criterion=None, approximation=Landmarks(choose=X), max_iter=1
-    )
-    with pytest.warns(ConvergenceWarning, match="was not found in time or in max_iter"):
+        9.0 * Gaussian(0.3), criterion=None, approximation=Landmarks(choose=X), max_iter=1,
+        options=[SmoothLossOptions(on_sample=1)],
+    )  # fmt: skip
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
         quiet(early, X, f > 0)
     for options, match in (({"inference": "ep"}, "inference='laplace'"), ({"held": 10}, "for regression")):
         how = Landmarks(10, held=options.pop("held", 0))

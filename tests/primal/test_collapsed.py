@@ -5,7 +5,7 @@ import pytest
 
 from mercer.gram.rows import constant
 from mercer.kernels import Matern32
-from mercer.primal.collapsed import Bound, climb
+from mercer.primal.collapsed import Bound, maximise_bound
 from mercer.sources import Arrays
 from mercer.sources.base import Block
 
@@ -39,7 +39,7 @@ def test_climbing_goes_up(rng):
     y = np.sin(2 * X) + 0.1 * rng.standard_normal((200, 1))
     bound = Bound(Arrays(X, y), X[:30], None, Block(0, X, y, None))
     start = 1.0 * Matern32(0.3)
-    kernel, lam, value = climb(bound, start, 0.1, 15)
+    kernel, lam, value = maximise_bound(bound, start, 0.1, 15)
     assert value > bound(start, 0.1)[0] + 20
     assert value == pytest.approx(bound(kernel, lam)[0], rel=1e-9)
     assert 0.005 < lam < 0.02

@@ -20,14 +20,15 @@ from mercer.gram.landmarks import draw_rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Matern32, Spectrum
 from mercer.primal import certificate as proof
-from mercer.primal.design import Design, Sample, choose_landmarks
-from mercer.primal.remainder import refine
+from mercer.primal.design import Design, LandmarkBasis, Sample, choose_landmarks
+from mercer.primal.remainder import refine_solution
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import PlanOptions, plan_class
 from mercer.solvers.normal import NormalEquations, add_square, between, landmark_factor
 from mercer.solvers.pivoted import random_pivots
 from mercer.sources import Arrays
+from mercer.sources.engines import Threads
 
 
 def problem(rng, n=400, d=2, t=1, noise=0.2):
@@ -138,8 +139,10 @@ def test_sums_have_the_same_bits_for_any_number_of_threads(rng):
     design = Design(k, X[:40], constant, source.take(np.arange(500)))
     L = landmark_factor(k(X[:40]))[0]
     for single in (False, True):
-        one, three = (Sums.of(source, design, L, single, workers=w) for w in (1, 3))
-        np.testing.assert_array_equal(one.C, three.C)
+        source.engine = Threads(1)
+        one = Sums.of(source, design, L, single)
+        source.engine = Threads(3)
+        np.testing.assert_array_equal(one.C, Sums.of(source, design, L, single).C)
 
 
 def test_sums_in_float32_are_refined_to_the_same_fit(rng):
@@ -147,15 +150,16 @@ def test_sums_in_float32_are_refined_to_the_same_fit(rng):
     source, k = Arrays(X, Y), Gaussian(1.0)
     sample = Sample.draw(source, 400, 0)
     chosen = choose_landmarks(k, sample.candidates, 400, Landmarks(400), 0)
-    half, full = (fit_squared(source, k, chosen, 0.1, trend=constant, sample=sample, single=s) for s in (True, False))
+    half, full = (fit_squared(source, LandmarkBasis(k, chosen, sample, constant), 0.1, single=s) for s in (True, False))
     assert half.single and not full.single
     assert half.missing[0] == pytest.approx(full.missing[0], rel=1e-3)
     assert loo_values(half, [0.1])[0] == pytest.approx(loo_values(full, [0.1])[0], rel=1e-4)
     error = np.sqrt(loo_values(full, [0.1])[0])
-    rms, rate = refine(source, half, sample.some.X[:10], error)[2:]
+    rms, rate = refine_solution(source, half, sample.some.X[:10], error)[2:]
     assert rms <= 1e-3 * error and (np.isnan(rate) or rate < 0.05)
     f = [
-        k(X[:500], chosen.points) @ fit.design.plain(fit.solution)[0] + fit.design.plain(fit.solution)[1]
+        k(X[:500], chosen.points) @ fit.design.in_data_units(fit.solution)[0]
+        + fit.design.in_data_units(fit.solution)[1]
         for fit in (half, full)
     ]
     assert np.sqrt(np.mean((f[0] - f[1]) ** 2)) <= 1e-3 * error
@@ -179,17 +183,16 @@ def test_the_bound_is_never_below_the_distance(seed):
     trend = constant if seed % 5 else None
     source = Arrays(X, Y, w)
     sample = Sample.draw(source, m, seed)
-    fit = fit_squared(
-        source, k, choose_landmarks(k, sample.candidates, m, Landmarks(m), seed), lam, trend=trend, sample=sample
-    )
-    remainder = refine(source, fit, sample.some.X, 1.0)[0]
-    index, times = proof.rows_of(fit, 512)
+    chosen = choose_landmarks(k, sample.candidates, m, Landmarks(m), seed)
+    fit = fit_squared(source, LandmarkBasis(k, chosen, sample, trend), lam)
+    remainder = refine_solution(source, fit, sample.some.X, 1.0)[0]
+    index, times = proof.choose_rows(fit, 512)
     bound = proof.distance(fit, remainder, index, times)
     W = np.ones(n) if w is None else w
     Kinv = np.linalg.inv(k(X) + lam * np.diag(1 / W))
     b = (Kinv.sum(axis=0) @ Y) / Kinv.sum() if trend else 0.0
     exact = k(X) @ (Kinv @ (Y - b)) + b
-    alpha, c = fit.design.plain(fit.solution)
+    alpha, c = fit.design.in_data_units(fit.solution)
     found = k(X, fit.chosen.points) @ alpha + (c if trend else 0.0)
     distance = np.sqrt((W[:, None] * (exact - found) ** 2).sum() / W.sum())
     assert len(index) == n and distance <= bound * (1 + 1e-6)
@@ -387,11 +390,10 @@ READ = """
     import itertools, os, signal, sys, warnings
     import numpy as np
     import polars as pl
-    import mercer.sources.checkpoint
     from mercer import KernelRidge, Landmarks
     from mercer.kernels import Gaussian
+    from mercer.primal import LandmarkFitOptions
 
-    mercer.sources.checkpoint.EVERY = 0.0  # seconds between two writings
     path, checkpoint, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
     data, read = np.load(path), itertools.count(1)
 
@@ -404,7 +406,8 @@ READ = """
 
     warnings.simplefilter("ignore")
     how = Landmarks(checkpoint=checkpoint)
-    model = KernelRidge(Gaussian(0.2), criterion="loo", optimize="lam", approximation=how).fit(batches, "y")
+    options = {"criterion": "loo", "optimize": "lam", "options": [LandmarkFitOptions(checkpoint_every=0.0)]}
+    model = KernelRidge(Gaussian(0.2), approximation=how, **options).fit(batches, "y")
     print(next(read) - 1, len(model.fit_report_["stages"]), model.lam_.hex(), model.dual_coef_.tobytes().hex())
 """
 

@@ -11,8 +11,8 @@ from mercer.exceptions import NumericalWarning
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, Hinge, Huber, Logistic, Poisson, Quantile, Squared, SquaredHinge
 from mercer.primal import smooth
-from mercer.primal.lbfgs import descend
-from mercer.primal.rounded import Rounded
+from mercer.primal.lbfgs import minimise_columns
+from mercer.primal.pass_losses import SmoothedLoss
 
 SMOOTH = [Squared(), Huber(0.2), Poisson(), Logistic(), SquaredHinge()]
 
@@ -82,7 +82,7 @@ def test_a_step_that_leads_nowhere_is_said_at_once(most):
         def solve(self, B):
             return 1e9 * B
 
-    theta, value, _, steps, status = descend(Kink(), np.zeros((1, 1)), Far(), tol=1e-6, max_iter=most)
+    theta, value, _, steps, status = minimise_columns(Kink(), np.zeros((1, 1)), Far(), tol=1e-6, max_iter=most)
     assert (theta, value, steps, status) == (0.0, 0.0, 1, "stalled")
 
 
@@ -108,7 +108,7 @@ def test_corners_are_rounded_off_and_said(loss, rng):
 @pytest.mark.parametrize("loss", [Absolute(), Quantile(0.2), Hinge()], ids=repr)
 def test_a_rounded_loss_has_its_derivatives(loss, rng):
     y = np.sign(rng.standard_normal(200)) if loss.classification else rng.standard_normal(200)
-    f, one = 3 * rng.standard_normal(200), Rounded(loss, 0.3)
+    f, one = 3 * rng.standard_normal(200), SmoothedLoss(loss, 0.3)
     h = 1e-6
     np.testing.assert_allclose(one.grad(y, f), (one.value(y, f + h) - one.value(y, f - h)) / (2 * h), atol=1e-6)
     assert (one.value(y, f) <= loss.value(y, f) + 1e-12).all()
@@ -155,10 +155,10 @@ def test_steps_of_newton_that_lead_nowhere_end(monkeypatch):
             rounds.append(raised)
             assert len(rounds) < 20
 
-    def descend(problem, theta, hessians, **limits):
+    def minimise_columns(problem, theta, hessians, **limits):
         return theta, 1.0, 0.0, 0, "converged" if rounds[-1] else "stalled"
 
-    monkeypatch.setattr(smooth, "descend", descend)
+    monkeypatch.setattr(smooth, "minimise_columns", minimise_columns)
     limits = {"clock": smooth.FOREVER, "pairs": []}
     *_, steps, status = smooth._newton(Problem(), (0.0, 1.0, 0.0), None, False, 3, 100, limits)
     assert (steps, status, rounds[-1] > 0) == (3, "stalled", True)

@@ -13,20 +13,20 @@ from distributed import Client, LocalCluster
 
 from mercer import load
 from mercer.approximate import LandmarkOptions
-from mercer.cli import large, main
+from mercer.cli import main
+from mercer.options import BatchOptions, JobOptions, SearchLimits
 from mercer.selection import judging
 from mercer.sources import cluster as clusters
 
 N = 3000
+# 500 rows are many here, and a worker converts 700 at a time.
+OPTIONS = [JobOptions(rows_in_batches=500), SearchLimits(rows_in_batches=200), BatchOptions(rows=700)]
 KERNEL = ("-k", "Gaussian(1.0)", "--fix-kernel", "--no-progress")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, set_defaults):
     """A table in two files and in one, with holes in a column and in the target."""
-    monkeypatch.setattr(large, "LEAST", 500)
-    monkeypatch.setattr("mercer.tabular.large.BATCH", 700)  # rows that a worker converts at a time
-    monkeypatch.setattr(large, "SEARCHED", 200)
     monkeypatch.setattr(judging, "simple_models", lambda *a: {})
     set_defaults(LandmarkOptions, subset=200, machine_subset=200)
     rng = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def fit(folder, capsys):
     """Function that fits, and returns (exit code, what was found, standard error)."""
 
     def call(name, *arguments):
-        code = main(["fit", str(folder / name), *arguments, *KERNEL, "--json"])
+        code = main(["fit", str(folder / name), *arguments, *KERNEL, "--json"], OPTIONS)
         said = capsys.readouterr()
         return code, json.loads(said.out) if code == 0 else None, said.err
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_is_said_in_words(fit, folder, monkeypatch, capsys):
     code, _, err = fit("*.parquet", *NUMBER, "--dask")
     assert code == 1 and "Dask is not installed: pip install 'mercer[dask]'" in err
     (folder / "dask.txt").write_text("--target\ny\n--dask\n")
-    assert main(["fit", str(folder / "all.csv"), f"@{folder / 'dask.txt'}", "--dry-run"]) == 0
+    assert main(["fit", str(folder / "all.csv"), f"@{folder / 'dask.txt'}", "--dry-run"], OPTIONS) == 0
     assert "landmarks" in capsys.readouterr().out
 
 
@@ -122,11 +122,11 @@ def test_a_file_that_a_worker_does_not_see_is_named(fit, folder, monkeypatch):
 def test_processes_of_this_machine_from_the_shell(folder):
     """The files are named from the folder that the shell is in, and the model file has the same arrays."""
     code = (
-        "import sys, mercer.cli.large as large\n"
-        "import mercer.cli\n"
+        "import sys\n"
+        "from mercer.cli import main\n"
+        "from mercer.options import JobOptions\n"
         "if __name__ == '__main__':\n"
-        "    large.LEAST = 500\n"
-        "    sys.exit(mercer.cli.main(sys.argv[1:]))\n"
+        "    sys.exit(main(sys.argv[1:], [JobOptions(rows_in_batches=500)]))\n"
     )
     (folder / "run.py").write_text(code)
     for name, more in (("here", ()), ("there", ("--dask",))):

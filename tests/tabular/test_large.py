@@ -8,14 +8,9 @@ from mercer.exceptions import DataError
 from mercer.tabular import Recipe, read_table
 from mercer.tabular import large as module
 from mercer.tabular.large import Converter, make_numbers, survey
-from mercer.tabular.pages import Pages
+from mercer.tabular.pages import BatchOptions, Pages
 
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Few rows are many here."""
-    monkeypatch.setattr(module, "SAMPLE", 300)
-    monkeypatch.setattr("mercer.tabular.pages.BATCH", 256)
+FEW = BatchOptions(rows=256, sampled=300)  # few rows are many here
 
 
 def table(n=1500, seed=0):
@@ -32,7 +27,7 @@ def table(n=1500, seed=0):
 
 
 def learnt(path, target="y", **options):
-    pages = Pages(path, **options)
+    pages = Pages(path, options=FEW, **options)
     found = survey(pages)
     recipe = Recipe().fit(found.frame.drop(target), written=found.styles)
     return Converter(pages, found, recipe, target, False), found
@@ -50,7 +45,7 @@ def test_what_appears_in_the_last_part_only_is_known(tmp_path, ending):
     assert converter.recipe.feature_names_ == [
         "age", "age (missing)", "site = Bern", "site = Graz", "site = Turin", "nearly"]  # fmt: skip
     assert list(converter.recipe.ignored_) == ["always"]
-    data = make_numbers(converter, held=100)
+    data = make_numbers(converter)
     assert data.dropped == 1
     assert len(data.y) + len(data.y_held) == 1499
     assert data.X[:, 1].sum() + data.X_held[:, 1].sum() == 1  # the missing age
@@ -61,7 +56,7 @@ def test_the_numbers_are_those_of_the_table_read_at_once(tmp_path):
     frame = table()
     frame.write_csv(tmp_path / "t.csv")
     converter, found = learnt(tmp_path / "t.csv")
-    data = make_numbers(converter, held=100)
+    data = make_numbers(converter)
     whole = read_table(tmp_path / "t.csv").filter(pl.col("y").is_not_null())
     X = converter.recipe.transform(whole.drop("y"))
     back = np.empty_like(X)
@@ -69,14 +64,14 @@ def test_the_numbers_are_those_of_the_table_read_at_once(tmp_path):
     here = np.isin(rows, data.held)
     back[here], back[~here] = data.X_held, data.X
     np.testing.assert_array_equal(back, X)
-    again = make_numbers(converter, held=100)
+    again = make_numbers(converter)
     np.testing.assert_array_equal(again.held, data.held)
 
 
 def test_a_file_beyond_memory_lies_on_disk(tmp_path):
     table().write_parquet(tmp_path / "t.parquet")
     converter, _ = learnt(tmp_path / "t.parquet")
-    plain, disk = make_numbers(converter, held=100), make_numbers(converter, held=100, memory=1000, folder=tmp_path)
+    plain, disk = make_numbers(converter), make_numbers(converter, memory=1000, folder=tmp_path)
     assert isinstance(disk.X, np.memmap)
     np.testing.assert_allclose(disk.X, plain.X, rtol=1e-6, atol=1e-6)
     with pytest.raises(OSError, match="set TMPDIR"):
@@ -96,7 +91,7 @@ def test_a_cell_that_is_no_number_is_named_wherever_it_is(tmp_path):
     cells = [str(i % 97) for i in range(1500)]
     cells[1402] = "lots"
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{cell},1" for cell in cells) + "\n")
-    pages = Pages(tmp_path / "t.csv")
+    pages = Pages(tmp_path / "t.csv", options=FEW)
     found = survey(pages)
     from mercer.tabular.cells import renumber_rows
 
@@ -111,13 +106,13 @@ def test_parts_that_do_not_fit_together(tmp_path):
     table()[:500].write_parquet(tmp_path / "a.parquet")
     table()[:500].rename({"age": "Age"}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"part 1 \(b.parquet\) has other columns than the first part: 'age', 'Age'"):
-        Pages(tmp_path)
+        Pages(tmp_path, options=FEW)
     whole = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "b.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"part 1 \(b.parquet\) cannot be read"):
-        Pages(tmp_path)
+        Pages(tmp_path, options=FEW)
     (tmp_path / "b.parquet").unlink()
     table()[:0].write_parquet(tmp_path / "b.parquet")  # an empty part is no fault
-    assert survey(Pages(tmp_path)).rows == 500
+    assert survey(Pages(tmp_path, options=FEW)).rows == 500
     with pytest.raises(DataError, match="no rows"):
-        survey(Pages(tmp_path / "b.parquet"))
+        survey(Pages(tmp_path / "b.parquet", options=FEW))

@@ -6,9 +6,9 @@ import pytest
 
 from mercer.cli import main
 from mercer.exceptions import DataError
-from mercer.tabular import Recipe, pages, read
+from mercer.tabular import Recipe, read
 from mercer.tabular.large import survey
-from mercer.tabular.pages import Pages
+from mercer.tabular.pages import BatchOptions, Pages
 from tabular.messy_tables import READ, REFUSED
 
 ENDS = ("total", "empty rows", "footnote", "closing note")  # what stands at the end of a table
@@ -70,22 +70,23 @@ TABLES = {  # what a file that is too large to be read at once is refused for: (
 }
 
 
+AS_IT_IS = BatchOptions(whole_bytes=1000)
+
+
 @pytest.mark.parametrize("what", TABLES)
-def test_a_file_that_is_read_as_it_is_must_be_plain(what, tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "WHOLE", 1000)
+def test_a_file_that_is_read_as_it_is_must_be_plain(what, tmp_path):
     content, said = TABLES[what]
     path = tmp_path / "table.csv"
     path.write_bytes(content.encode("cp1252"))
     with pytest.raises(DataError, match=f"(?s){said}"):
-        survey(Pages(path))
+        survey(Pages(path, options=AS_IT_IS))
 
 
-def test_a_plain_file_that_is_read_as_it_is(tmp_path, monkeypatch):
+def test_a_plain_file_that_is_read_as_it_is(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("plot;x;;y;y\n" + 6100 * "Brünn;3,5;;1;2\n", encoding="utf-8")
     found = [survey(Pages(path))]
-    monkeypatch.setattr(pages, "WHOLE", 1000)
-    found.append(survey(Pages(path)))
+    found.append(survey(Pages(path, options=AS_IT_IS)))
     assert [one.rows for one in found] == [6100, 6100]
     assert found[0].frame["x"].to_list() == found[1].frame["x"].to_list() and found[1].frame["x"][0] == 3.5
     assert "y (2)" in found[1].frame.columns

@@ -19,6 +19,7 @@ from mercer.approximate.options import LandmarkOptions, TimeOptions
 from mercer.gram import Rows
 from mercer.gram.landmarks import draw_rows
 from mercer.kernels.hyper import lengths_of
+from mercer.primal import LandmarkFitOptions
 from mercer.primal import certificate as proof
 from mercer.primal.growth import LandmarkSearch, fit_landmarks
 from mercer.primal.squared import VALUES
@@ -171,8 +172,10 @@ def prepare_search(how, problem, trend, centred=True, clock=None):
     if problem.report is not None:
         options["progress"] = lambda done, n: problem.report({"rows": done, "of": n})
     if how.checkpoint is not None:
-        options["checkpoint"] = Checkpoint(how.checkpoint)
-    return LandmarkSearch(source, how, sizes, trend, centred, how.random_state, clock or problem.clock, options)
+        every = problem.options[LandmarkFitOptions].checkpoint_every
+        options["checkpoint"] = Checkpoint(how.checkpoint, every)
+    clock, settings = clock or problem.clock, problem.options
+    return LandmarkSearch(source, how, sizes, trend, centred, how.random_state, clock, options, settings=settings)
 
 
 def kernels_on_sample(problem):

@@ -13,6 +13,8 @@ from mercer.approximate.landmarks_machine import LabelSigns, describe_enough, en
 from mercer.approximate.options import LandmarkOptions
 from mercer.gram import take
 from mercer.primal.classes import LandmarkClasses, with_constant
+from mercer.primal.design import LandmarkBasis
+from mercer.primal.smooth import SmoothLimits
 from mercer.sources import Arrays
 
 
@@ -53,9 +55,9 @@ class LandmarkWay(ClassesByRows):
         else:
             sample, chosen, *self.curve = enough_landmarks(task, prior, problem.options[LandmarkOptions].choosing_share)
         tol = max(problem.tol, 1e-6 if fewer else 1e-8)  # of the objective
-        options = {"tol": tol, "max_iter": problem.max_iter, "clock": task.clock}
-        options["memory"] = problem.memory
-        return LandmarkClasses.of(self.source, kernel, chosen, sample, problem.link, *self.mean, **options)
+        limits = SmoothLimits(tol, problem.max_iter, task.clock, problem.memory)
+        basis = LandmarkBasis(kernel, chosen, sample, options=problem.options)
+        return LandmarkClasses.of(self.source, basis, problem.link, *self.mean, limits)
 
     def left_out(self, f, index):
         return f.left_out(take(self.rows.X, index), self.number[index], self.rows.weights()[index])

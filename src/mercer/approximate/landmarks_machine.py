@@ -15,9 +15,9 @@ from mercer.gram import Rows
 from mercer.gram.landmarks import draw_rows
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
-from mercer.primal.design import Sample
+from mercer.primal.design import LandmarkBasis, Sample
 from mercer.primal.growth import SLOWER
-from mercer.primal.smooth import fit_smooth
+from mercer.primal.smooth import SmoothLimits, fit_smooth
 from mercer.primal.squared import fit_squared
 from mercer.sources import Arrays
 
@@ -58,11 +58,10 @@ def fit(how, problem, at):
         task, at.kernel, problem.options[LandmarkOptions].choosing_share
     )
     started = time.perf_counter()
-    options = {"tol": problem.tol, "max_iter": problem.max_iter, "clock": task.clock, "joint": problem.joint}
-    options["memory"] = problem.memory
-    if "progress" in task.options:
-        options["progress"] = task.options["progress"]
-    found = fit_smooth(source, at.kernel, chosen, problem.loss, at.lam, trend=trend, sample=sample, **options)
+    options = {name: task.options[name] for name in ("progress",) if name in task.options}
+    limits = SmoothLimits(problem.tol, problem.max_iter, task.clock, problem.memory)
+    basis = LandmarkBasis(at.kernel, chosen, sample, trend, options=problem.options)
+    found = fit_smooth(source, basis, problem.loss, at.lam, joint=problem.joint, limits=limits, **options)
     seconds = time.perf_counter() - started
     fit = MachineFit(at, problem.loss, problem.tol, problem.flat and found.alpha.shape[1] == 1)
     b = found.b[0] if len(found.b) else np.zeros(found.alpha.shape[1])
@@ -87,7 +86,9 @@ def enough_landmarks(task, kernel, share):
         rows = sample.candidates
         near = Arrays(rows.X, rows.y, rows.weight)
         some = Sample.of(rows)
-        fit = fit_squared(near, kernel, chosen, None, trend=task.trend, sample=some, rule="gcv")
+        fit = fit_squared(
+            near, LandmarkBasis(kernel, chosen, some, task.trend, options=task.settings), None, rule="gcv"
+        )
         curve = proof.Curve.of(fit)[0]
         is_flat = curve.flat
         if chosen.m < m or is_flat or not clock.fits(SLOWER * (clock.seconds - began)):
@@ -107,6 +108,6 @@ def describe_enough(chosen, points, is_enough, rows, n, seconds):
         "certified."
     )
     if not is_enough:
-        more = proof.wanted(points, n)
+        more = proof.landmarks_needed(points, n)
         found |= {"wanted_m": more, "wanted_seconds": seconds * more / chosen.m}
     return proof.warn_of(found, warn)

@@ -9,7 +9,7 @@ from mercer.approximate.options import LandmarkOptions
 from mercer.approximate.process import learn
 from mercer.gram import Rows
 from mercer.gram.landmarks import draw_rows
-from mercer.primal.collapsed import Bound, climb
+from mercer.primal.collapsed import Bound, maximise_bound
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.solvers import Cholesky
 from mercer.sources import Arrays
@@ -72,6 +72,6 @@ def _raise_bound(task, kernel, lam, options):
     block = task.source.take(draw_rows(task.source.n, options.bound_rows, task.seed + 5))
     rows = Arrays(block.X, block.y, block.weight)
     bound = Bound(rows, chosen.points, task.trend, sample.some, task.centred, task.precisions)
-    better = climb(bound, kernel, lam, options.bound_steps, task.clock.part(0.2))[0]
+    better = maximise_bound(bound, kernel, lam, options.bound_steps, task.clock.part(0.2))[0]
     values = [min(pair[1] for pair in task.stage(one, m, None, "density")[1].history) for one in (kernel, better)]
     return better if values[1] < values[0] else kernel

@@ -9,8 +9,8 @@ from mercer._state import check
 from mercer.approximate.fitted import Fitted, Scores, by_target, conventions, expansion, number_by_target
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import apply
-from mercer.primal.digest import RowDigest, row_keys
 from mercer.primal.posterior import LandmarkPosterior
+from mercer.primal.row_keys import RowKeys, row_keys
 from mercer.primal.squared import SquaredFit, Sums, equations
 from mercer.solvers.fitted import LeftOut
 from mercer.sources import Arrays
@@ -257,7 +257,7 @@ class Live:
     """What a file does not keep: the fit itself, which rows it has, and those that were held out of it."""
 
     fit: SquaredFit
-    digest: RowDigest | None
+    digest: RowKeys | None
     held: object = None  # Block
 
     def digest_after(self, rows, sign):
@@ -289,7 +289,7 @@ class Live:
 
 def plain(fit):
     """(α, b) in the coordinates of the data."""
-    return fit.design.plain(fit.solution)
+    return fit.design.in_data_units(fit.solution)
 
 
 def norm(fit):

@@ -14,10 +14,11 @@ from mercer.approximate.base import Approximation
 from mercer.approximate.neighbours import Neighbours, offer_nearby
 from mercer.approximate.process import evidence_of
 from mercer.gram.fourier import INSTALL, TooManyFeatures, has_finufft, load_finufft
-from mercer.inference.fourier import FourierOptions, FourierPosterior
+from mercer.inference.fourier import FourierPosterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.selection.search import Record
 from mercer.selection.spectral_search import search_spectral
+from mercer.solvers import FourierOptions
 from mercer.solvers.plan_approximate import features_within, plan_neighbours
 
 

@@ -30,7 +30,7 @@ def batches_of(settings, least, missing=()):
 
     ``missing`` are words for a missing value beside those of the option.
     """
-    from mercer.tabular.pages import Pages, is_readable_in_batches, is_text, lines_about
+    from mercer.tabular.pages import BatchOptions, Pages, is_readable_in_batches, is_text, lines_about
 
     if not is_readable_in_batches(settings.data):
         return None
@@ -41,7 +41,7 @@ def batches_of(settings, least, missing=()):
         return None
     options = written_as(settings) | {"missing": (*(settings.missing or ()), *missing)}
     options["target"] = vars(settings).get("target")
-    pages = Pages(settings.data, header=not settings.no_header, **options)
+    pages = Pages(settings.data, header=not settings.no_header, options=settings.options[BatchOptions], **options)
     return pages if several or pages.about() >= least else None
 
 
@@ -101,7 +101,7 @@ class BatchJob(FitJob):
     def choose(self):
         """The unfitted estimator on landmarks, with a kernel that reads the columns of X."""
         from mercer.tabular.cells import renumber_rows
-        from mercer.tabular.large import HELD, PART
+        from mercer.tabular.large import rows_held
 
         settings, found = self.settings, self.found
         self.name = model_name(settings, found.frame[settings.target], self.notes)
@@ -116,7 +116,7 @@ class BatchJob(FitJob):
         self.estimator = self._estimator()
         if settings.dry_run:
             self.plan = self.estimator.plan(found.rows, len(self.recipe.feature_names_))
-            self.held = min(HELD, found.rows // PART) // 2  # the other half is for intervals
+            self.held = rows_held(found.rows, self.pages.options) // 2  # the other half is for intervals
 
     def _estimator(self):
         """The estimator of the name that was chosen; "auto" takes all rows as one array, where a process can."""

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils import validation
 
 from mercer.estimators import KernelEstimator
-from mercer.kernels.base import refuse_nat
+from mercer.kernels.conversion import refuse_nat
 
 NONE = "no_validation"  # scikit-learn's word for what was not given
 

@@ -8,8 +8,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from mercer.kernels.base import refuse_nat
 from mercer.kernels.columns import read_by_name
+from mercer.kernels.conversion import refuse_nat
 from mercer.kernels.objects.tables import from_arrow, is_frame
 
 

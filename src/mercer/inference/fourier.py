@@ -1,11 +1,9 @@
 """A Gaussian process by Fourier features: the mean from a Toeplitz system; variances from its factor, or neighbours."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mercer._clock import FOREVER, Clock
-from mercer._policies import Options, OptionSet
+from mercer._policies import OptionSet
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
@@ -16,7 +14,7 @@ from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.posterior import Posterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.solvers.normal import whiten
-from mercer.solvers.toeplitz import FactoredToeplitz, ToeplitzOptions
+from mercer.solvers.toeplitz import FactoredToeplitz, FourierOptions, ToeplitzOptions
 
 FIELDS = {
     "near": NeighbourPosterior,
@@ -26,22 +24,6 @@ FIELDS = {
     "coef": "float m c",
     "report": dict,
 }
-
-
-@dataclass(frozen=True)
-class FourierOptions(Options):
-    """How grids of Fourier features are laid and refined."""
-
-    first_eps: float = 1e-3  # what the first grid of "auto" may miss of k, relative to k(x, x)
-    noise_share: float = 0.1  # of the noise's deviation, that the mean may be off by under "auto": half a percent of it
-    refined_up_to: int = 2**18  # features up to which "auto" compares a mean with that of more
-    asked_up_to: int = 2**20  # the same, where an eps was asked for
-    automatic_up_to: int = 2**15  # features of the first grid beyond which approximation="auto" takes neighbours
-    largest: int = 2**23  # features: beyond, one product takes seconds and a vector 130 MB
-    finer: float = 8.0  # eps over that of the next grid: for a Matérn kernel of ν = 3/2 twice as many in each direction
-    slower: float = 6.0  # how many times as long the next grid takes
-    compared: int = 1000  # rows at which the means of two grids are compared
-    tol: float = 1e-3  # residual of the iteration, relative to eps
 
 
 class FourierPosterior(Posterior):

@@ -9,7 +9,8 @@ import sys
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.base import Kernel, as_collection, as_vectors, result_dtype
+from mercer.kernels.base import Kernel, result_dtype
+from mercer.kernels.conversion import as_collection, as_vectors
 from mercer.kernels.objects.collection import end_to_end
 from mercer.kernels.objects.precomputed import Pairwise, same_inputs
 

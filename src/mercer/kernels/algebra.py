@@ -170,7 +170,7 @@ class Scaled(EntryWise):
 
     def prepare(self, X, Z, keep=False):
         """c times k; of log c the derivative is c Σ W ∘ k, which k gives with its own in one pass."""
-        c, free = float(self._positive("scale")), self._entries("scale") > 0
+        c, free = float(self._positive("scale")), self._n_free("scale") > 0
         return _PreparedScaled(self.kernel.prepare(X, Z, keep), c, free)
 
     def diag(self, X):

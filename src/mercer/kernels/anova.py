@@ -89,7 +89,7 @@ class _PreparedAnova(OnePass):
         if kernel.profile not in PROFILES:
             raise ValueError(f"Anova: profile must be one of {', '.join(PROFILES)}, got {kernel.profile!r}.")
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
-        self.points = distance.scaled(X, Z, self.scale)
+        self.points = distance.scale_points(X, Z, self.scale)
         self.a = float(kernel._positive("strength", 1).reshape(-1)[0])
         self.whole = (1.0 + self.a) ** -X.shape[1]
 
@@ -102,8 +102,8 @@ class _PreparedAnova(OnePass):
         """∂k/∂log ℓⱼ = k a(−uφ′)/(1 + aφ);  ∂k/∂log a = k Σⱼ (aφⱼ/(1 + aφⱼ) − a/(1 + a))."""
         total, by_strength, by_scale = next(found)
         parts = []
-        if self.kernel._entries("length_scale"):
+        if self.kernel._n_free("length_scale"):
             parts.append(by_scale if self.scale.size > 1 else by_scale.sum(keepdims=True))
-        if self.kernel._entries("strength"):
+        if self.kernel._n_free("strength"):
             parts.append(np.atleast_1d(by_strength - len(by_scale) * self.a / (1.0 + self.a) * total))
         return total, parts

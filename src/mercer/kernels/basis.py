@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import expit, factorial
 
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel, as_collection, result_dtype
+from mercer.kernels.base import Kernel, result_dtype
+from mercer.kernels.conversion import as_collection
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.radial_base import phi_of
 from mercer.kernels.slopes import differences
@@ -221,7 +222,7 @@ class _Bumps(Features):
             raise ValueError(f"{who}: centres must be a finite array of shape (M, d), got shape {centres.shape}.")
         if centres.shape[1] != X.shape[1]:
             raise ValueError(f"{who}: centres have {centres.shape[1]} columns and X has {X.shape[1]}.")
-        return distance.scaled(X, centres, self._width())
+        return distance.scale_points(X, centres, self._width())
 
     def features(self, X):
         """Φ, of shape (n, M)."""

@@ -5,8 +5,8 @@ import numbers
 import numpy as np
 
 from mercer._parameters import show
-from mercer.kernels.base import as_vectors
 from mercer.kernels.composite import Moved
+from mercer.kernels.conversion import as_vectors
 from mercer.kernels.objects.tables import Table, as_table, is_frame
 
 

@@ -12,12 +12,8 @@ from mercer._cached import cached_property
 from mercer._tiles import EVERYTHING
 from mercer.kernels.one_pass import LARGEST, Program
 
-STRIP = 64  # rows of a tile whose product and φ are done together
-PAIRS = 2**16  # near pairs that are done again at once
 BY_DIFFERENCES = {np.dtype(np.float64): 20, np.dtype(np.float32): 32}  # columns up to which differences are faster
-CLOSE = 1e-5  # s of a pair beside ‖a‖² + ‖b‖² up to which (a − b)² may not be multiplied out
 NEAR = {np.dtype(np.float64): 1e-3, np.dtype(np.float32): np.float32(2e-2)}
-MODEST = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
 PRODUCT_SAFE = {np.dtype(np.float64): 1e145, np.dtype(np.float32): 1e17}  # beyond, squares overflow
 
 
@@ -40,6 +36,9 @@ class Points:
     contracts : bool
         Whether the compiled loops contract weights of these distances.
     """
+
+    strip = 64  # rows of a tile whose product and φ are done together
+    modest = 1e3  # coordinates up to which Σ V (a − b)² may be multiplied out
 
     def __init__(self, A, B, size):
         self.A, self.B, self.size = A, B, size
@@ -94,8 +93,8 @@ class Points:
         def by_product(i, j):
             rows, columns, rr, cc = A[i], B[j], aa[i], bb[j]
             out = np.empty((len(rows), len(columns)), dtype=A.dtype)
-            for k in range(0, len(rows), STRIP):  # the product is still in cache when φ reads it
-                strip, part = out[k : k + STRIP], slice(k, k + STRIP)
+            for k in range(0, len(rows), self.strip):  # the product is still in cache when φ reads it
+                strip, part = out[k : k + self.strip], slice(k, k + self.strip)
                 np.matmul(rows[part], columns.T, out=strip)
                 near_rows = rows[part]
                 _native.pairs.radial_from_product(code, strip, rr[part], cc, near_rows, columns, near, largest, shape)
@@ -112,7 +111,7 @@ class Points:
         if loop is None or not self.contracts:
             return None
         code, A, B = _native.CODES[loop], self.A, self.B
-        if self.by_differences or self.size > MODEST:
+        if self.by_differences or self.size > self.modest:
             program = self.program(code, shape)
             return lambda i, j, W: next(program.contract(i, j, W))
         (aa, bb), near, largest = self._norms, NEAR[A.dtype], LARGEST[A.dtype]
@@ -120,8 +119,8 @@ class Points:
         def by_product(i, j, W):
             rows, points, rr, cc = A[i], B[j], aa[i], bb[j]
             sums, totals, columns = np.zeros(A.shape[1]), np.zeros(2), np.zeros(len(points))
-            for k in range(0, len(rows), STRIP):  # the product is in cache when φ reads it, and when it meets B again
-                strip = slice(k, k + STRIP)
+            for k in range(0, len(rows), self.strip):  # the product is in cache for φ, and when it meets B again
+                strip = slice(k, k + self.strip)
                 part = rows[strip]
                 V, across = part @ points.T, np.empty(len(part))
                 totals += _native.pairs.radial_contract_product(
@@ -140,7 +139,7 @@ class Points:
         """
         A = self.A[i]
         B = A if self.B is self.A and i == j else self.B[j]
-        if self.size > MODEST:
+        if self.size > self.modest:
             with np.errstate(over="ignore"):
                 return np.array(
                     [np.sum(V * np.minimum((A[:, [k]] - B[:, k]) ** 2, LARGEST[A.dtype])) for k in range(A.shape[1])]
@@ -150,9 +149,12 @@ class Points:
         squares = (across + down) @ (A * A) if B is A else across @ (A * A) + down @ (B * B)
         return near + squares - 2.0 * np.add.reduce(A * (V @ B), axis=0)
 
-    def _take_near(self, V, s, A, B):
-        """Σ V (aₖ − bₖ)² over the near pairs, whose V becomes 0; 0.0 where there are none but equal ones."""
-        close = s <= 2.0 * CLOSE * A.shape[1] * self.size**2
+    def _take_near(self, V, s, A, B, close_to=1e-5):
+        """Σ V (aₖ − bₖ)² over the near pairs, whose V becomes 0; 0.0 where there are none but equal ones.
+
+        Near is a distance s up to ``close_to`` beside ‖a‖² + ‖b‖²: there (a − b)² may not be multiplied out.
+        """
+        close = s <= 2.0 * close_to * A.shape[1] * self.size**2
         count = np.count_nonzero(close)
         if count == 0:
             return 0.0
@@ -160,11 +162,11 @@ class Points:
             V.reshape(-1)[:: len(A) + 1] = 0.0
             return 0.0
         rows, columns = np.nonzero(close)
-        near = s[close] <= CLOSE * (np.add.reduce(A * A, axis=1)[rows] + np.add.reduce(B * B, axis=1)[columns])
+        near = s[close] <= close_to * (np.add.reduce(A * A, axis=1)[rows] + np.add.reduce(B * B, axis=1)[columns])
         rows, columns = rows[near], columns[near]  # an outlier makes many seem near
         sums = np.zeros(A.shape[1])
-        for k in range(0, len(rows), PAIRS):
-            r, c = rows[k : k + PAIRS], columns[k : k + PAIRS]
+        for k in range(0, len(rows), 2**16):  # so many at once
+            r, c = rows[k : k + 2**16], columns[k : k + 2**16]
             sums += V[r, c] @ (A[r] - B[c]) ** 2
             V[r, c] = 0.0
         return sums
@@ -184,19 +186,19 @@ class Points:
         return sums
 
 
-def scaled(X, Z, scale):
+def scale_points(X, Z, scale):
     """The `Points` (x − c)/ℓ and (z − c)/ℓ, c in the middle of Z: far from the origin the digits are in differences."""
     scale = scale.astype(X.dtype)
     with np.errstate(over="ignore"):
         centre = middle(Z)
         A = np.subtract(X, centre, order="C")
         A /= scale
-        size = _size(A)
+        size = _largest_coordinate(A)
         B = A
         if Z is not X:
             B = np.subtract(Z, centre, order="C")
             B /= scale
-            size = np.maximum(size, _size(B))
+            size = np.maximum(size, _largest_coordinate(B))
     if not size < np.inf:  # NaN too
         raise ValueError("x/length_scale is not finite: X holds NaN or infinity, or length_scale is too small for it.")
     return Points(A, B, size)
@@ -210,17 +212,17 @@ def middle(Z):
     return few[few.shape[0] // 2] if n else np.zeros(Z.shape[1], dtype=Z.dtype)
 
 
-def points(A, B):
+def as_points(A, B):
     """The `Points` of two arrays as they are."""
     A = np.ascontiguousarray(A)
-    return Points(A, np.ascontiguousarray(B), np.maximum(_size(A), _size(B)))
+    return Points(A, np.ascontiguousarray(B), np.maximum(_largest_coordinate(A), _largest_coordinate(B)))
 
 
-def squared(A, B):
+def squared_distances(A, B):
     """S with Sᵢⱼ = ‖aᵢ − bⱼ‖², clipped at a large finite number; exactly 0 for equal rows."""
-    return points(A, B).squared()
+    return as_points(A, B).squared()
 
 
-def _size(U):
+def _largest_coordinate(U):
     """The largest |u|; NaN if there is one."""
     return np.maximum(-np.minimum.reduce(U, axis=None, initial=0.0), np.maximum.reduce(U, axis=None, initial=0.0))

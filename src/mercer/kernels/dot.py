@@ -4,7 +4,8 @@ import numpy as np
 
 from mercer import _native
 from mercer.kernels import distance
-from mercer.kernels.base import Kernel, as_collection, result_dtype
+from mercer.kernels.base import Kernel, result_dtype
+from mercer.kernels.conversion import as_collection
 from mercer.kernels.definite import semidefinite
 from mercer.kernels.one_pass import PreparedLeaf
 
@@ -86,7 +87,7 @@ class Linear(Kernel):
         """An operation of a program, of few columns."""
         if type(self) is not Linear or X.shape[1] > distance.BY_DIFFERENCES[X.dtype]:
             return super().prepare(X, Z)
-        return PreparedLeaf(self, X, Z, _native.LINEAR, 1.0, distance.points(X, Z))
+        return PreparedLeaf(self, X, Z, _native.LINEAR, 1.0, distance.as_points(X, Z))
 
     def diag(self, X):
         """‖x‖²."""
@@ -221,8 +222,7 @@ class ArcCosine(Kernel):
     def _tile(self, X, Z):
         n = self._order()
         (A, a), (B, b) = _directions(X), _directions(Z)
-        # arccos(aᵀb) would lose half of the digits for nearly parallel vectors: θ = 2 arctan(‖a − b‖/‖a + b‖)
-        angle = 2.0 * np.arctan2(np.sqrt(distance.squared(A, B)), np.sqrt(distance.squared(A, -B)))
+        angle = _angles(A, B)
         angle[a == 0] = 0.5 * np.pi
         angle[:, b == 0] = 0.5 * np.pi
         J = (np.pi - angle) / np.pi
@@ -243,7 +243,7 @@ class ArcCosine(Kernel):
     def _dx(self, X, Z):
         """With u = ẑ − cos θ x̂:  u/(π‖x‖ sin θ),  ‖z‖(sin θ x̂ + (π − θ) ẑ)/π,  ‖z‖²(2x J₂ + 4‖x‖ J₁ u)/π."""
         n, (A, a), (B, b) = self._order(), _directions(X), _directions(Z)
-        angle = 2.0 * np.arctan2(np.sqrt(distance.squared(A, B)), np.sqrt(distance.squared(A, -B)))[:, :, None]
+        angle = _angles(A, B)[:, :, None]
         sine, cosine = np.sin(angle), np.cos(angle)
         A, B, b = A[:, None], B[None], b[None, :, None]
         if n == 1:
@@ -256,6 +256,11 @@ class ArcCosine(Kernel):
             J1 = sine + (np.pi - angle) * cosine
             out = b**2 * a[:, None, None] * (2.0 * J * A + 4.0 * J1 * (B - cosine * A))
         return np.where((a == 0)[:, None, None] | (b == 0), 0.0, out) / np.pi
+
+
+def _angles(A, B):
+    """θ = 2 arctan(‖a − b‖/‖a + b‖) of unit vectors: arccos(aᵀb) would lose half of the digits where θ is small."""
+    return 2.0 * np.arctan2(np.sqrt(distance.squared_distances(A, B)), np.sqrt(distance.squared_distances(A, -B)))
 
 
 def _directions(X):

@@ -43,7 +43,7 @@ class HyperParameters:
         """
         return [(name, getattr(self, name)) for name in self.parts]
 
-    def _entries(self, name):
+    def _n_free(self, name):
         """The number of free entries of an own hyper-parameter: 0 where it is fixed, or 0."""
         value, bounds = getattr(self, name), getattr(self, f"{name}_bounds", None)
         if bounds is not None and isinstance(bounds, str):
@@ -62,7 +62,7 @@ class HyperParameters:
         """Return [(name, values, bounds), …] of own hyper-parameters; bounds are None if it is fixed, or 0."""
         rows = []
         for name, default in self.hyper.items():
-            value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._entries(name)
+            value, free = np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self._n_free(name)
             bounds = getattr(self, f"{name}_bounds", None)
             bounds = default if bounds is None else bounds
             free = free or (not value.size and not isinstance(bounds, str))
@@ -115,20 +115,20 @@ class HyperParameters:
 
     def _in_logs(self, own):
         """∂/∂log of the free own hyper-parameters, in order, from {name: derivative in natural units}."""
-        free = [own[name] * np.asarray(getattr(self, name), dtype=float) for name in self.hyper if self._entries(name)]
+        free = [own[name] * np.asarray(getattr(self, name), dtype=float) for name in self.hyper if self._n_free(name)]
         return np.concatenate([np.reshape(part, -1) for part in free]) if free else np.zeros(0)
 
     # ------------------------------------------------------------------ θ
     @property
     def n_theta(self):
         """The number of free hyper-parameters p."""
-        own = sum([self._entries(name) for name in self.hyper])
+        own = sum([self._n_free(name) for name in self.hyper])
         return own + sum([getattr(self, name).n_theta for name in self.parts])
 
     @property
     def theta(self):
         """log of the free hyper-parameters, own first, then part by part."""
-        own = [np.log(np.reshape(getattr(self, name), -1)) for name in self.hyper if self._entries(name)]
+        own = [np.log(np.reshape(getattr(self, name), -1)) for name in self.hyper if self._n_free(name)]
         return np.concatenate([*own, *[getattr(self, name).theta for name in self.parts], np.zeros(0)])
 
     @property
@@ -142,7 +142,7 @@ class HyperParameters:
         """Names of the free hyper-parameters, in the order of θ: ``left__length_scale[2]``."""
         out = []
         for name in self.hyper:
-            count = self._entries(name)
+            count = self._n_free(name)
             if count:
                 scalar = np.ndim(getattr(self, name)) == 0
                 out += [name] if scalar else [f"{name}[{i}]" for i in range(count)]
@@ -192,7 +192,7 @@ class HyperParameters:
             return (self.with_theta(theta[used:end]) if end <= theta.size else self), end
         other = self._shallow_copy()
         for name in self.hyper:
-            count = self._entries(name)
+            count = self._n_free(name)
             if count:
                 new, used = values[used : used + count], used + count
                 old = getattr(self, name)

@@ -6,8 +6,9 @@ import numpy as np
 
 from mercer._parameters import show
 from mercer._tiles import EVERYTHING
-from mercer.kernels.base import as_collection, result_dtype
+from mercer.kernels.base import result_dtype
 from mercer.kernels.composite import Composite, Moved
+from mercer.kernels.conversion import as_collection
 from mercer.kernels.slopes import differences
 from mercer.kernels.words import phrase
 

@@ -58,7 +58,7 @@ class _PreparedLaplacian(Prepared):
 
     def __init__(self, kernel, X, Z, keep):
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
-        self.points = distance.scaled(X, Z, self.scale)
+        self.points = distance.scale_points(X, Z, self.scale)
         self._keep, self._kept = keep, None
 
     def tile(self, i, j):
@@ -77,7 +77,7 @@ class _PreparedLaplacian(Prepared):
         V = self.tile(i, j)
         V *= W
         total = np.add.reduce(V, axis=None)
-        if not self.kernel._entries("length_scale"):
+        if not self.kernel._n_free("length_scale"):
             return total, np.zeros(0)
         sums = self.points.weighted_abs(V, i, j)
         return total, sums if self.scale.size > 1 else np.add.reduce(sums, keepdims=True)

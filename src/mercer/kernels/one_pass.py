@@ -12,7 +12,6 @@ from mercer.kernels.prepared import Prepared
 
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0
 RATES = {1: 1.0, 2: 3.0**0.5, 3: 5.0**0.5}  # ρ of e^(−ρr) by the code of φ
-FEW = 64  # rows up to which exp of all pairs is no longer than that of the rows, in Python
 MODERATE = {np.dtype(np.float64): 150.0, np.dtype(np.float32): 20.0}  # coordinates u up to which e^(ρu) is used
 
 
@@ -38,7 +37,8 @@ class Program:
                 what = _native.COLUMN
             self._parts.append((points.A, points.B))
             self._columns += d
-            powered = powered and points.A.shape[0] > FEW and points.size < MODERATE[points.A.dtype]
+            many = points.A.shape[0] > 64  # below, exp of all pairs takes no longer than that of the rows, in Python
+            powered = powered and many and points.size < MODERATE[points.A.dtype]
             if powered and what != _native.RADIAL:
                 powers, A = self._columns, _powers(points.A, RATES[code])
                 self._parts.append((A, A if points.B is points.A else _powers(points.B, RATES[code])))
@@ -66,7 +66,7 @@ class Program:
             symmetric = all([a is b for a, b in self._parts])
             A = np.concatenate(left, axis=1)
             B = A if symmetric else np.concatenate(right, axis=1)
-        self._A, self._n, self._Bt = A, B.shape[0], _turned(B)
+        self._A, self._n, self._Bt = A, B.shape[0], _transpose(B)
         self._largest = LARGEST[A.dtype]
         self._operations = _native.Operations(self._rows, self._columns, A.itemsize)
         return self
@@ -95,7 +95,7 @@ class Program:
                 yield found[2 * place], found[2 * place + 1], found[begin : begin + d]
 
 
-def _turned(B):
+def _transpose(B):
     """Bᵀ, of which each row begins with a line of the cache, and is filled up to one: loops read whole lines.
 
     Rows a power of two apart would share places in the cache.

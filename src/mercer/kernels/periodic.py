@@ -87,9 +87,9 @@ class _PreparedPeriodic(Prepared):
         """∂k/∂log ℓⱼ = k sⱼ,  sⱼ = 4 sin²(πδⱼ/p)/ℓⱼ²;   ∂k/∂log pⱼ = k 2π δⱼ sin(2πδⱼ/p)/(pℓⱼ²),  δ = x − z."""
         total, by_scale = self.inner.weighted(i, j, W)
         d, parts = self.X.shape[1], []
-        if self.kernel._entries("length_scale"):
+        if self.kernel._n_free("length_scale"):
             parts.append(by_scale[:d] + by_scale[d:] if self.scale.size > 1 else by_scale)
-        if self.kernel._entries("period"):
+        if self.kernel._n_free("period"):
             slope = 2.0 * np.pi * self._weighted_slopes(i, j, W * self.inner.tile(i, j)) / (self.period * self.scale**2)
             parts.append(slope if self.period.size > 1 else np.add.reduce(slope, keepdims=True))
         return total, np.concatenate(parts) if parts else np.zeros(0)

@@ -37,7 +37,7 @@ def computed_by(loop, shape=None):
     return enter
 
 
-def _compiled(kernel):
+def _find_loop(kernel):
     """(name of the loop for φ, of the loop for φ and its derivatives, shape) of the functions that a kernel has now."""
     own, kind = kernel.__dict__, type(kernel)
     found = None if "phi" in own else LOOPS.get(kind.phi)
@@ -78,7 +78,7 @@ class Radial(UnitDiagonal):
     @property
     def columns_quick(self):
         """Up to here the compiled loops work by differences."""
-        return 0 if _compiled(self)[0] is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
+        return 0 if _find_loop(self)[0] is None else distance.BY_DIFFERENCES[np.dtype(np.float32)]
 
     @abstractmethod
     def phi(self, s):
@@ -125,14 +125,14 @@ class Radial(UnitDiagonal):
     def _dx(self, X, Z):
         """2 φ′(s) (x − z)/ℓ²."""
         scale = self._positive("length_scale", X.shape[1])
-        points = distance.scaled(X, Z, scale)
+        points = distance.scale_points(X, Z, scale)
         slope = 2.0 * self.dphi(points.squared())
         return slope[:, :, None] * (points.A[:, None] - points.B[None]) / scale
 
 
 def phi_of(kernel, points):
     """φ(s) of a radial kernel for s the squared distances of all `Points` of two sets."""
-    loop, _, shape = _compiled(kernel)
+    loop, _, shape = _find_loop(kernel)
     return points.tiles(loop, kernel.phi, shape)(EVERYTHING, EVERYTHING)
 
 
@@ -144,14 +144,14 @@ class RadialPrepared(OnePass):
 
     def __init__(self, kernel, X, Z, keep=False):
         self.kernel, self.scale = kernel, kernel._positive("length_scale", X.shape[1])
-        self.points = distance.scaled(X, Z, self.scale)
-        self.loop, self.slope_loop, self.shape = _compiled(kernel)
+        self.points = distance.scale_points(X, Z, self.scale)
+        self.loop, self.slope_loop, self.shape = _find_loop(kernel)
         self._keep, self._kept = keep and self.loop is None, None
 
     @cached_property
     def free(self):
         """The names of what is to be learnt."""
-        return [name for name in self.kernel.hyper if self.kernel._entries(name)]
+        return [name for name in self.kernel.hyper if self.kernel._n_free(name)]
 
     def enter(self, program, c):
         """One operation, by differences."""

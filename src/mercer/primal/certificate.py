@@ -20,15 +20,13 @@ from mercer.exceptions import NumericalWarning
 CERTIFIED = 0.1  # of the leave-one-out error: an error in quadrature of half a percent
 FLAT = 0.005  # of the leave-one-out error: what twice the landmarks must gain to be worth it
 FEW = 128  # landmarks below which a flat curve says little: none of them may see what there is to see
-ROUNDING, NOTHING = 1e-12, 0.1  # of k(x, x); of the effective dimension
-MOST = 16  # times as many landmarks: beyond, what the gains so far say is no guess
 WORSE = 2.0  # times the spread of y: a leave-one-out error beyond is no measure of anything
 MARGIN = 3.3  # standard errors: a bound from some of the rows fails once in a thousand times
 REMEDY = "use a larger lam, or criterion=LOO()"
 VERDICTS = ("certified", "good enough", "not enough landmarks")
 
 
-def rows_of(fit, most):
+def choose_rows(fit, most):
     """(index, times): the rows of the fit's sample that its distance is taken over, and how many each stands for.
 
     Half of them are those that the landmarks see least of: what is missing may be in a few rows far from all others.
@@ -52,7 +50,7 @@ def distance(fit, remainder, index, times):
     remainder : Remainder
         Whose ``back`` is K W e at the rows of the index.
     index, times : ndarray
-        As `rows_of` gives them.
+        As `choose_rows` gives them.
     """
     design, m, total = fit.design, fit.design.m, fit.sums.weight
     F, theta, weight = fit.rows[index], np.vstack(fit.solution), fit.weight[index, None]
@@ -166,7 +164,7 @@ class Curve:
         return int(np.argmax(relative if self.flat or not open_.any() else np.where(open_, self.gains, -np.inf)))
 
 
-def wanted(points, most):
+def landmarks_needed(points, most):
     """How many landmarks it would take until twice as many gain nothing: the gains fall as they have fallen so far."""
     m, full = points[-1][:2]
     if m < FEW or full == 0.0:
@@ -174,7 +172,8 @@ def wanted(points, most):
     first, second = points[0][1] ** 2 - points[1][1] ** 2, points[1][1] ** 2 - full**2
     ratio = min(max(second / first if first > 0 else 1.0, 0.1), 0.9)
     doublings = math.log(max(2.0 * FLAT * full**2 / max(second, 1e-300), 1e-9)) / math.log(ratio)
-    return int(min(most, MOST * m, m * 2.0 ** max(1.0, math.ceil(doublings))))
+    # beyond sixteen times as many what the gains so far say is no guess
+    return int(min(most, 16 * m, m * 2.0 ** max(1.0, math.ceil(doublings))))
 
 
 def certificate(fit, bounds, rows, curve, stopped=None, seconds=0.0):
@@ -196,7 +195,7 @@ def certificate(fit, bounds, rows, curve, stopped=None, seconds=0.0):
     loo = float(curve.last[target])
     low = fit.normal.dof(fit.lam) + fit.design.q
     # Nothing is left of the kernel at any candidate: to rounding, or beside λ, which a flat kernel may need tiny.
-    full = fit.chosen.left <= ROUNDING or (fit.chosen.left <= 1e-5 and missing <= NOTHING * low * fit.lam)
+    full = fit.chosen.left <= 1e-12 or (fit.chosen.left <= 1e-5 and missing <= 0.1 * low * fit.lam)
     certified = bounds <= CERTIFIED * np.where(curve.last <= WORSE * curve.spread, curve.last, curve.spread)
     verdict = VERDICTS[0 if certified.all() else 1 if curve.flat or full else 2]
     found = {
@@ -208,13 +207,13 @@ def certificate(fit, bounds, rows, curve, stopped=None, seconds=0.0):
     if len(bounds) > 1:
         found |= {"target": target, "distances": bounds.tolist(), "errors": curve.errors[-1].tolist()}
     if verdict == VERDICTS[2]:
-        more = wanted(points, int(fit.sums.n))
+        more = landmarks_needed(points, int(fit.sums.n))
         found |= {"wanted_m": more, "wanted_seconds": seconds * (more / fit.design.m) ** 2}
     if stopped:
         found["stopped"] = stopped
     if loo > WORSE * spread:
         found["worse_than_mean"] = loo / spread if spread else math.inf
-    return found | {"words": words(found)}
+    return found | {"words": describe(found)}
 
 
 def of_target(found):
@@ -225,7 +224,7 @@ def of_target(found):
     return f" Of {count} targets, number {number} is the least certain: these are its numbers."
 
 
-def words(found):
+def describe(found):
     """The certificate as a person reads it."""
     loo, bound, relative = found["loo"], found["distance"], found["distance_relative"]
     errors = ", ".join(f"{error:.4g} at m = {m}" for m, error, _ in reversed(loo))

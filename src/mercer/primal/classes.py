@@ -5,6 +5,7 @@ With a = L⁻¹k(z, x) the prior of f(x) = aᵀβ is β ~ N(0, I); the mode is t
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,12 +13,10 @@ from mercer.gram import take
 from mercer.inference.classes import OneAgainstRest
 from mercer.inference.links import LINKS
 from mercer.kernels import Constant, Kernel
-from mercer.primal.design import Design
 from mercer.primal.smooth import curvatures, fit_smooth
 from mercer.solvers.normal import whiten
 
 ENTRIES = 2**22  # of the largest array of a block of rows: 32 MB
-TYPICAL = 100  # landmarks that tell what part of the variance the rows leave
 FIELDS = {
     "kernel": Kernel, "points": "rows m d", "link": str, "offset": "number", "constant": "number",
     "alpha": "float m t", "L": "float m m", "B": "float t m m",
@@ -77,11 +76,12 @@ class LandmarkClasses(OneAgainstRest):
         self.alpha, self.L, self.B, self.info = alpha, L, B, info
 
     @classmethod
-    def of(cls, source, kernel, chosen, sample, link, offset, constant, **options):
-        """Return the posterior on chosen landmarks of ``with_constant(kernel, constant)``; y of the source is ±1."""
-        started, loss, k = time.perf_counter(), LinkLoss(link, offset), with_constant(kernel, constant)
-        found = fit_smooth(source, k, chosen, loss, 0.5, trend=None, sample=sample, **options)
-        B = curvatures(source, Design(k, chosen.points, None, sample.some), chosen.L, loss, found.alpha)
+    def of(cls, source, basis, link, offset, constant, limits):
+        """Return the posterior on the landmarks of ``with_constant(kernel, constant)``; y of the source is ±1."""
+        started, loss, chosen = time.perf_counter(), LinkLoss(link, offset), basis.chosen
+        kernel, basis = basis.kernel, replace(basis, kernel=with_constant(basis.kernel, constant))
+        found = fit_smooth(source, basis, loss, 0.5, limits=limits)
+        B = curvatures(source, basis.design(), chosen.L, loss, found.alpha)
         info = {"iterations": found.iterations, "converged": found.status == "converged", **found.info}
         info |= {"chosen": chosen, "seconds": time.perf_counter() - started}
         return cls(kernel, chosen.points, link, offset, constant, found.alpha, chosen.L, B, info)
@@ -100,7 +100,7 @@ class LandmarkClasses(OneAgainstRest):
 
     def _typical_share(self):
         """‖B⁻¹a‖²/‖a‖² of each class, (t,): its median over some landmarks, whose a are the rows of L."""
-        a = self.L[np.unique(np.linspace(0, len(self.L) - 1, TYPICAL).astype(int))].T
+        a = self.L[np.unique(np.linspace(0, len(self.L) - 1, 100).astype(int))].T
         whole = np.einsum("ij,ij->j", a, a)
         return np.array([np.median(np.sum(whiten(B, a) ** 2, axis=0) / whole) for B in self.B])
 

@@ -14,9 +14,6 @@ from mercer.solvers.normal import landmark_factor
 from mercer.solvers.normal_bound import BoundParts
 from mercer.sources import OutOfTime, map_reduce
 
-STEP = 1e-4  # of log θ, for the diagonal: k(x, x) of most kernels is constant
-REACH = np.log(8.0)  # from the start, in log θ and log λ: beyond, the start knew better
-
 
 class Bound:
     """(kernel, λ) ↦ (F, ∂F/∂log θ, ∂F/∂log λ) at fixed landmarks.
@@ -75,17 +72,18 @@ class _Contractions:
 
 
 def _diagonal_slopes(kernel, block):
-    """Σ w ∂k(x, x)/∂log θ, by differences."""
+    """Σ w ∂k(x, x)/∂log θ, by differences: k(x, x) of most kernels is constant."""
+    h = 1e-4
     w = np.ones(len(block)) if block.weight is None else block.weight
     theta, out = kernel.theta, np.zeros(kernel.n_theta)
     for i in range(len(theta)):
-        step = STEP * (np.arange(len(theta)) == i)
+        step = h * (np.arange(len(theta)) == i)
         up, down = (w @ np.asarray(kernel.with_theta(theta + s).diag(block.X), dtype=float) for s in (step, -step))
-        out[i] = (up - down) / (2.0 * STEP)
+        out[i] = (up - down) / (2.0 * h)
     return out
 
 
-def climb(bound, kernel, lam, steps, clock=FOREVER):
+def maximise_bound(bound, kernel, lam, steps, clock=FOREVER):
     """(kernel, λ, F): the highest point that some evaluations of the bound found, uphill from a start.
 
     Parameters
@@ -98,9 +96,9 @@ def climb(bound, kernel, lam, steps, clock=FOREVER):
     clock : Clock, default=FOREVER
         When it is spent, none begins.
     """
-    start = np.append(kernel.theta, np.log(lam))
-    ends = np.vstack([kernel.theta_bounds, [start[-1] - REACH, start[-1] + REACH]])
-    low, high = np.maximum(ends[:, 0], start - REACH), np.minimum(ends[:, 1], start + REACH)
+    start, reach = np.append(kernel.theta, np.log(lam)), np.log(8.0)  # beyond, the start knew better
+    ends = np.vstack([kernel.theta_bounds, [start[-1] - reach, start[-1] + reach]])
+    low, high = np.maximum(ends[:, 0], start - reach), np.minimum(ends[:, 1], start + reach)
     best, scale = [-np.inf, start], max(bound.source.n, 1)
 
     def down(z):

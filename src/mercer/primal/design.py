@@ -1,23 +1,20 @@
 """The features of a block of rows, [k(x, z) − k̄ | h(x) | y − ȳ] times √w, and the rows that a fit looks at closely."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mercer._policies import OptionSet
 from mercer.gram import TiledGram, take
 from mercer.gram.landmarks import draw_rows, fill
+from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import landmark_factor, whiten_first
 from mercer.solvers.pivoted import random_pivots
 from mercer.sources.base import Block
 
-LOO_ROWS = 2048  # rows whose leave-one-out error is computed: its standard error is under 2 % of itself
-SINGLE_FROM = 2e7  # kernel entries from which sums are made in float32 first
-FLAT = 1e-13  # of k(x, x): what rounding leaves of it
 FIRST = 128  # landmarks whose features are made before the sums in float32
-MILD = 1e12  # targets and k(x, x) beyond, or below one over it, are summed in float64
-FEWEST, MOST, PART = 4, 10, 5  # candidates for landmarks: between 4m and 10m, else a fifth of the rows
 
 
 @dataclass
@@ -29,19 +26,20 @@ class Sample:
     index: np.ndarray  # which rows ``some`` are
 
     @classmethod
-    def draw(cls, source, m, seed):
+    def draw(cls, source, m, seed, options=LandmarkFitOptions()):
         """Draw them by the hash of their number, in one reading."""
-        size = min(source.n, max(FEWEST * m, min(source.n // PART, MOST * m)))
-        candidates, some = draw_rows(source.n, size, seed), draw_rows(source.n, LOO_ROWS, seed + 1)
+        least, most = options.candidates
+        size = min(source.n, max(least * m, min(source.n // 5, most * m)))
+        candidates, some = draw_rows(source.n, size, seed), draw_rows(source.n, options.left_out, seed + 1)
         both = np.union1d(candidates, some)
         block = source.take(both)
         first, second = (block.cut_to(np.searchsorted(both, index)) for index in (candidates, some))
         return cls(first, second, some)
 
     @classmethod
-    def of(cls, block):
+    def of(cls, block, options=LandmarkFitOptions()):
         """Return the rows of a block, where they are all there are."""
-        index = draw_rows(len(block), LOO_ROWS, 1)
+        index = draw_rows(len(block), options.left_out, 1)
         return cls(block, block.cut_to(index), index)
 
     def recoded(self, change):
@@ -71,7 +69,7 @@ class Chosen:
         return Chosen(take(self.points, np.arange(m)), self.L[:m, :m].copy(), self.jitter, 0.0, np.nan, np.nan)
 
 
-def choose_landmarks(kernel, candidates, m, how, seed, least=None):
+def choose_landmarks(kernel, candidates, m, how, seed, least=None, options=LandmarkFitOptions()):
     """`Chosen` of m rows; fewer where the candidates have not as many directions.
 
     Parameters
@@ -97,11 +95,11 @@ def choose_landmarks(kernel, candidates, m, how, seed, least=None):
     elif how.choose == "uniform":
         order = rng.permutation(K.n)
     # in float32 the residual is known to 1e-6 or so: enough to draw by, half the time
-    large = K.n * m >= SINGLE_FROM and _mild(K.diag()[:, None])
+    large = K.n * m >= options.single_from and _mild(K.diag()[:, None])
     tol = 1e-5 if large else 1e-6
     pivots, left = random_pivots(K, m, rng, order=order, dtype=np.float32 if large else np.float64, tol=tol)
     if least is not None and len(pivots) < min(m, K.n):
-        finer = max(least / max(float(K.diag().max(initial=0.0)), 1e-300), FLAT)
+        finer = max(least / max(float(K.diag().max(initial=0.0)), 1e-300), 1e-13)  # of k(x, x): what rounding leaves
         if finer < tol:
             rng = np.random.default_rng(seed)
             pivots, left = random_pivots(K, m, rng, order=order, tol=finer)
@@ -184,7 +182,7 @@ class Design:
         diagonal = np.asarray(self.kernel.diag(block.X), dtype=float)
         return float(diagonal.sum() if block.weight is None else block.weight @ diagonal)
 
-    def plain(self, solution):
+    def in_data_units(self, solution):
         """(α, b) of f(x) = Σ αⱼ k(x, zⱼ) + h(x)ᵀb in the coordinates of the data."""
         b = np.array(solution.b)
         if self.centred and self.q:
@@ -195,7 +193,34 @@ class Design:
 def _mild(columns):
     """Whether the largest number of each column, if there is one, is far from what float32 cannot hold."""
     largest = np.abs(columns).max(axis=0, initial=0.0)
-    return not ((largest > 0) & ((largest < 1.0 / MILD) | (largest > MILD))).any()
+    return not ((largest > 0) & ((largest < 1e-12) | (largest > 1e12))).any()
+
+
+@dataclass
+class LandmarkBasis:
+    """What a function on landmarks is made of: a kernel, its landmarks, a trend, and a sample of the rows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    chosen : Chosen
+    sample : Sample
+    trend : callable or None
+    centred : bool
+        Whether the trend has a constant in its first column.
+    options : OptionSet
+    """
+
+    kernel: Any
+    chosen: Chosen
+    sample: Sample
+    trend: Any = None
+    centred: bool = True
+    options: OptionSet = field(default_factory=OptionSet)
+
+    def design(self, targets=True):
+        """Return the features of its rows; ``targets`` are centred with them."""
+        return Design(self.kernel, self.chosen.points, self.trend, self.sample.some, self.centred, targets)
 
 
 class InSingle:

@@ -5,17 +5,16 @@ import time
 from dataclasses import dataclass, field
 
 from mercer._clock import FOREVER, Clock
+from mercer._policies import OptionSet
 from mercer.primal import certificate as proof
-from mercer.primal.design import Sample, choose_landmarks
-from mercer.primal.digest import RowDigest
-from mercer.primal.remainder import refine
+from mercer.primal.design import LandmarkBasis, Sample, choose_landmarks
+from mercer.primal.options import LandmarkFitOptions
+from mercer.primal.remainder import refine_solution
+from mercer.primal.row_keys import RowKeys
 from mercer.primal.squared import SquaredFit, fit_squared
 from mercer.sources import OutOfTime
 
 SLOWER = 4.5  # how much longer twice as many landmarks take, at most
-CERTIFYING = 512  # rows that residuals are put back through the exact kernel at, where there are too many for all
-COARSE = 0.05  # what a step of refinement may leave of the gradient, if sums in float32 are to count
-TINY = 1e-5  # of y: a sum of squares that float32 does not know
 
 
 @dataclass
@@ -32,7 +31,7 @@ class LandmarkFit:
     errors: object = None  # leave-one-out errors of each target
     held: object = None  # rows that the fit has not seen
     held_index: object = None  # and which they are
-    digest: object = None  # `RowDigest` of the rows that it has
+    digest: object = None  # `RowKeys` of the rows that it has
 
 
 @dataclass
@@ -61,6 +60,8 @@ class LandmarkSearch:
         What the clock has ended.
     precisions : bool
         Whether weights are precisions: noise variances λ/w.
+    settings : OptionSet
+        With `LandmarkFitOptions`.
     """
 
     source: object
@@ -75,22 +76,25 @@ class LandmarkSearch:
     near: float | None = None
     cut: list = field(default_factory=list)
     precisions: bool = False
+    settings: OptionSet = field(default_factory=OptionSet)
 
     def choose(self, kernel, m):
         """(sample, landmarks) for m of them."""
-        sample = Sample.draw(self.source, m, self.seed)
+        options = self.settings[LandmarkFitOptions]
+        sample = Sample.draw(self.source, m, self.seed, options)
         least = None if self.lam is None else 0.1 * self.lam / self.source.n
-        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least)
+        return sample, choose_landmarks(kernel, sample.candidates, m, self.how, self.seed, least, options)
 
     def stage(self, kernel, m, lam, rule, clock=FOREVER, again=None):
         """(sample, fit) on m landmarks, or OutOfTime; ``again`` with those of a stage, in float64."""
         sample, chosen = self.choose(kernel, m) if again is None else again
         key = f"{kernel!r} {hashlib.sha256(chosen.L.tobytes()).hexdigest()}"
         options = {**self.options, "key": key, "deadline": clock.deadline}
+        basis = LandmarkBasis(kernel, chosen, sample, self.trend, self.centred, self.settings)
+        choosing = {"rule": rule, "near": self.near or self.lam}
         fit = fit_squared(
-            self.source, kernel, chosen, lam, trend=self.trend, sample=sample, centred=self.centred, rule=rule,
-            near=self.near or self.lam, single=again is None, precisions=self.precisions, **options,
-        )  # fmt: skip
+            self.source, basis, lam, single=again is None, precisions=self.precisions, **choosing, **options
+        )
         return sample, fit
 
 
@@ -109,10 +113,10 @@ def fit_landmarks(task, kernel, lam, rule=None):
     stages, started = [], time.monotonic()
     for number, m in enumerate(task.sizes):
         took = stages[-1]["seconds"] if stages else 0.0
-        if number and not task.clock.fits(SLOWER * (took + _checking(fit))):
+        if number and not task.clock.fits(SLOWER * (took + _checking_seconds(task, fit))):
             stopped = f"The time budget ended before {m} landmarks."
             break
-        begun = time.monotonic()
+        stage_started = time.monotonic()
         try:
             sample, fit = task.stage(kernel, m, lam, rule, task.clock if number else FOREVER)
         except OutOfTime:
@@ -120,47 +124,50 @@ def fit_landmarks(task, kernel, lam, rule=None):
             break
         judged = proof.Curve.of(fit)
         task.near = fit.lam
-        stages.append({"m": fit.design.m, "loo": judged[0].errors[-1], "seconds": time.monotonic() - begun})
+        stages.append({"m": fit.design.m, "loo": judged[0].errors[-1], "seconds": time.monotonic() - stage_started})
         if fit.design.m < m or judged[0].flat:
             break
     else:
         stopped = f"{task.sizes[-1]} landmarks are as many as fit." if len(task.sizes) > 1 else None
     if stopped is not None and task.clock.limited:
         task.cut.append(stopped)
-    sample, fit, (curve, left), (remainder, solver) = _refined(task, sample, fit, judged, lam, rule)
-    bounds = proof.distance(fit, remainder, *proof.rows_of(fit, CERTIFYING))
+    sample, fit, (curve, left), (remainder, solver) = _refine_fit(task, sample, fit, judged, lam, rule)
+    bounds = proof.distance(fit, remainder, *proof.choose_rows(fit, task.settings[LandmarkFitOptions].certified_rows))
     found = proof.certificate(fit, bounds, len(remainder.back), curve, stopped, time.monotonic() - started)
     stages = [{**stage, "loo": float(stage["loo"][found.get("target", 0)])} for stage in stages]
     if task.options.get("checkpoint") is not None:
         task.options["checkpoint"].remove()
     held = (task.source.aside(), task.source.index) if task.how.held else (None, None)
-    digest = RowDigest.of_source(task.source)
+    digest = RowKeys.of_source(task.source)
     return LandmarkFit(fit, sample, left, found, remainder.rss, solver, stages, curve.last, *held, digest)
 
 
-def _checking(fit):
+def _checking_seconds(task, fit):
     """Seconds of a pass that checks a fit, from that of its sums: m and the rows of the certificate are evaluated."""
     m = fit.design.m
-    return fit.seconds["sums"] * (m + CERTIFYING) / m / 2.0
+    return fit.seconds["sums"] * (m + task.settings[LandmarkFitOptions].certified_rows) / m / 2.0
 
 
-def _refined(task, sample, fit, judged, lam, rule):
+def _refine_fit(task, sample, fit, judged, lam, rule):
     """The fit at its minimum; sums in float32 that prove too coarse are made again in float64."""
     options = {name: value for name, value in task.options.items() if name != "checkpoint"}
     used = sample.some.weight
     some = sample.some if used is None else sample.some.cut_to(used > 0)
 
-    def refined(fit, judged):
-        X = some.cut_to(proof.rows_of(fit, CERTIFYING)[0]).X
-        return refine(task.source, fit, X, judged[0].last, task.clock.deadline, **options)
+    settings = task.settings[LandmarkFitOptions]
 
-    remainder, steps, rms, rate = refined(fit, judged)
-    exact = (remainder.rss <= TINY * fit.normal.total) & (fit.spread > fit.floor)
-    if fit.single and (rate > COARSE or exact.any()):
+    def refine(fit, judged):
+        X = some.cut_to(proof.choose_rows(fit, settings.certified_rows)[0]).X
+        return refine_solution(task.source, fit, X, judged[0].last, task.clock.deadline, settings, **options)
+
+    remainder, steps, rms, rate = refine(fit, judged)
+    # sums of squares below 1e-5 of those of y float32 does not know
+    exact = (remainder.rss <= 1e-5 * fit.normal.total) & (fit.spread > fit.floor)
+    if fit.single and (rate > settings.coarse or exact.any()):
         try:
             sample, fit = task.stage(fit.design.kernel, fit.design.m, lam, rule, task.clock, (sample, fit.chosen))
             judged = proof.Curve.of(fit)
-            remainder, steps, rms, rate = refined(fit, judged)
+            remainder, steps, rms, rate = refine(fit, judged)
         except OutOfTime:
             task.cut.append("The time budget ended before sums in float32 were made again in float64.")
     solver = {"refinement_steps": steps, "solver_rms": float(rms.max()), "sums": "float32" if fit.single else "float64"}

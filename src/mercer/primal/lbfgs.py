@@ -4,11 +4,8 @@ import numpy as np
 
 from mercer._clock import FOREVER
 
-MEMORY = 10  # pairs of steps and changes of the gradient
-BACK = 12  # halvings of a step
 
-
-def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=None):
+def minimise_columns(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=None):
     """(θ, J, gradient, steps, status): L-BFGS from the inverse of the Hessians, with steps that are halved.
 
     Columns that are problems of their own have each a J, a length of its steps, and an end. ``pairs`` of steps and
@@ -32,7 +29,7 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
             status = "time_budget"
             break
         length, steps = live.astype(float), steps + 1
-        for _ in range(BACK):
+        for _ in range(12):
             there, began = theta + length * np.where(live, direction, 0.0), clock.seconds
             now, slopes = problem.evaluate(there, hessians)
             took = clock.seconds - began  # kept features make the first one the longest
@@ -42,7 +39,7 @@ def descend(problem, theta, hessians, *, tol, max_iter, clock=FOREVER, pairs=Non
             length = np.where(late, 0.5 * length, length)
         live &= ~late
         stuck |= late
-        if not live.any():  # said at once: who asked for one step only would take the same one again for ever
+        if not live.any():  # at once: who asked for one step only would take the same one again for ever
             status = "stalled"
             break
         there, now, slopes = (np.where(live, a, b) for a, b in ((there, theta), (now, value), (slopes, gradient)))
@@ -69,7 +66,7 @@ def _add_pair(pairs, change, turn, hessians, problems):
     along = inner(turn, hessians.solve(turn), problems)
     size = np.where(curved > 0.0, np.divide(curved, along, out=np.ones(problems), where=along > 0.0), size)
     inverse = np.divide(1.0, curved, out=np.zeros(problems), where=curved > 0.0)
-    pairs[:] = [*pairs[-MEMORY + 1 :], (change, turn, inverse, size)]
+    pairs[:] = [*pairs[-9:], (change, turn, inverse, size)]
 
 
 def _two_loops(gradient, pairs, hessians):

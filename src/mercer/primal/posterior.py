@@ -43,7 +43,7 @@ class LandmarkPosterior(Posterior):
     def of(cls, fit):
         """Return the posterior of a `SquaredFit`."""
         B, T, hh = fit.normal.posterior_parts(fit.lam, fit.design.centre)
-        alpha, b = fit.design.plain(fit.solution)
+        alpha, b = fit.design.in_data_units(fit.solution)
         return cls(fit.design.kernel, fit.chosen.points, fit.design.trend, fit.lam, alpha, b, fit.chosen.L, B, T, hh)
 
     def state(self):

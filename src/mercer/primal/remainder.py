@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.gram.landmarks import fill
+from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import Solution
 from mercer.sources import OutOfTime, map_reduce
 
-REFINE = 4  # steps at most
 STRIP = 256  # rows whose features stay in the cache
-ENOUGH = 1e-3  # of the error: a distance from the minimum that nobody will see
 
 
 @dataclass
@@ -59,7 +58,7 @@ class _Residuals:
             sums[2][:] += k.T @ (e if block.weight is None else np.sqrt(block.weight)[:, None] * e)
 
 
-def refine(source, fit, X, error, deadline=None, **options):
+def refine_solution(source, fit, X, error, deadline=None, settings=LandmarkFitOptions(), **options):
     """(`Remainder`, steps, rms, rate): steps of refinement in float64 until nobody sees what is left of any target.
 
     ``rms`` is how far the next step would move the fitted values of each target. ``rate`` is the most that the first
@@ -76,9 +75,10 @@ def refine(source, fit, X, error, deadline=None, **options):
         The leave-one-out errors, which ``rms`` is compared with.
     deadline : float, default=None
         ``time.monotonic()`` after which what has been found is returned; the first pass is always finished.
+    settings : LandmarkFitOptions
     """
     m, best, moves, far, rate = fit.design.m, None, None, None, float("nan")
-    for step in range(REFINE + 1):
+    for step in range(settings.refinements + 1):
         try:
             found = Remainder.of(source, fit, X, deadline=deadline if step else None, **options)
         except OutOfTime:
@@ -90,10 +90,12 @@ def refine(source, fit, X, error, deadline=None, **options):
         else:
             better = now < 0.5 * moves  # else the one before it stays
             rate = float(np.max(now[far] / moves[far])) if step == 1 else rate
-            best = tuple(type(a)(*_columns(better, a, b)) for a, b in zip((fit.solution, found), best, strict=True))
+            best = tuple(
+                type(a)(*_merge_columns(better, a, b)) for a, b in zip((fit.solution, found), best, strict=True)
+            )
             moves = np.where(better, now, moves)
-        far = moves > ENOUGH * error
-        if not (far & better).any() or step == REFINE:
+        far = moves > settings.enough * error
+        if not (far & better).any() or step == settings.refinements:
             break
         alpha, b = best[0]
         fit.solution = Solution(alpha + more.alpha * better, b + more.b * better)
@@ -101,7 +103,7 @@ def refine(source, fit, X, error, deadline=None, **options):
     return best[1], step, moves, rate
 
 
-def _columns(which, a, b):
+def _merge_columns(which, a, b):
     """The parts of a, and of b in the columns that are not marked."""
     parts = (vars(one).values() if isinstance(one, Remainder) else one for one in (a, b))
     return [np.where(which, x, y) for x, y in zip(*parts, strict=True)]

@@ -3,27 +3,33 @@
 The preconditioner is the Hessian on a sample of the rows, at the minimum there: a factor of order m for each column.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer import _machine
-from mercer._clock import FOREVER
-from mercer.primal.design import FIRST, Chosen, Design, InSingle
-from mercer.primal.lbfgs import descend, inner
-from mercer.primal.rounded import centres_of, losses_of
+from mercer._clock import FOREVER, Clock
+from mercer.primal.design import FIRST, Chosen, InSingle
+from mercer.primal.lbfgs import inner, minimise_columns
+from mercer.primal.options import SmoothLossOptions
+from mercer.primal.pass_losses import centres_of, losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
 from mercer.solvers.normal_smooth import Hessians
 from mercer.sources import OutOfTime, map_reduce
 from mercer.sources.changed import Recoded
 
-ON_SAMPLE = 60  # steps there
-SHARED = 16  # columns beyond which they share a Hessian
 STRIP = 512  # rows whose features stay in the cache
-NEAR, CURVED = 4, 2  # rows for each landmark that the first steps are made on, and that a Hessian is made of
-KEPT = 0.25  # of the free memory: what the features of all rows may take to be kept from pass to pass
-PATIENCE = 40  # steps with the Hessian of a sample; where λ is tiny it says little, and Newton's own steps follow
 RAISED = 1e-3  # of the largest curvature: below, it is no longer raised
+
+
+@dataclass(frozen=True)
+class SmoothLimits:
+    """When the descent ends."""
+
+    tol: float = 1e-6  # of J: what half the squared gradient in the preconditioned metric may be
+    max_iter: int = 100
+    clock: Clock = FOREVER  # the best point by then is returned
+    memory: float | None = None  # bytes; a part of them for features that are kept from pass to pass
 
 
 @dataclass
@@ -48,9 +54,9 @@ class _Problem:
     known to six digits or so, which is enough to get near the minimum; the last steps are in float64.
     """
 
-    def __init__(self, source, design, L, loss, lam, memory, options):
+    def __init__(self, source, design, L, loss, lam, memory, settings, options):
         self.source, self.design, self.loss, self.lam = source, design, loss, lam
-        self.options, self.passes, self.memory = options, 0, memory
+        self.settings, self.options, self.passes, self.memory = settings, options, 0, memory
         self._L = L
         self.set_precision(design.halved)
 
@@ -69,7 +75,7 @@ class _Problem:
             _machine.within(self.memory).bytes,
         )
         near = self.source.engine is None  # elsewhere nobody would remember them
-        self._room = near and free is not None and size <= KEPT * free
+        self._room = near and free is not None and size <= self.settings.kept * free
         self.kept = {} if self._room and not check else None
 
     def evaluate(self, theta, hessians):
@@ -161,7 +167,7 @@ class _OnSample:
 
     def __init__(self, problem, block, hessians):
         m = problem.design.m
-        block = block.cut_to(np.arange(0, len(block), max(1, len(block) // (NEAR * m))))
+        block = block.cut_to(np.arange(0, len(block), max(1, len(block) // (problem.settings.near * m))))
         self.problem, self.y = problem, block.y
         F = problem.design.features(block)
         whiten_first(F, hessians.L, m)
@@ -176,7 +182,7 @@ class _OnSample:
 
     def hessians(self, theta, hessians, shared):
         """Set the factors of Σ w L″ a aᵀ + 2λI at a point, from some rows; one for all columns where they share it."""
-        some = slice(None, None, max(1, len(self.y) // (CURVED * len(hessians.L))))
+        some = slice(None, None, max(1, len(self.y) // (self.problem.settings.curved * len(hessians.L))))
         A = self.A[some]
         f = (A @ theta.astype(A.dtype)).astype(float)
         curve = self.problem.loss(self.y[some], f, curved=True)[2] * self.weight[some, None]
@@ -191,8 +197,8 @@ class _OnSample:
         hessians.set(squares, 2.0 * self.problem.lam)
 
 
-class Beside:
-    """Targets beside their centres, for whoever reads them."""
+class Centred:
+    """Targets less their centres, for whoever reads them."""
 
     def __init__(self, centre):
         self.centre = centre
@@ -202,61 +208,53 @@ class Beside:
         return y - self.centre
 
 
-def fit_smooth(
-    source, kernel, chosen, loss, lam, *, trend, sample, joint=False, tol=1e-6, max_iter=100, clock=FOREVER,
-    memory=None, **options,
-):  # fmt: skip
+def fit_smooth(source, basis, loss, lam, *, joint=False, limits=SmoothLimits(), **options):
     """`SmoothFit`: the minimum of Σ w L(y, f) + λ‖f‖² over landmarks.
 
     Parameters
     ----------
     source : Source
         y of shape (n, t): targets, or ±1 for each class.
-    kernel : Kernel
-    chosen : Chosen
+    basis : LandmarkBasis
     loss : Loss
     lam : float
-    trend : callable or None
-    sample : Sample
     joint : bool, default=False
         Whether one softmax joins the columns.
-    tol : float, default=1e-6
-        Of J: what half the squared gradient in the preconditioned metric may be.
-    max_iter : int, default=100
-    clock : Clock, default=FOREVER
-        When the best point so far is returned.
-    memory : float, default=None
-        Bytes that may be used: a quarter of them for features that are kept from pass to pass.
+    limits : SmoothLimits
     **options
         Of `mercer.sources.map_reduce`.
     """
+    sample, chosen, settings = basis.sample, basis.chosen, basis.options[SmoothLossOptions]
+    tol, max_iter, clock = limits.tol, limits.max_iter, limits.clock
     y = sample.some.y if sample.some.weight is None else sample.some.y[sample.some.weight > 0]
-    centre = np.zeros(source.t) if trend is None or joint else centres_of(loss, y)
+    centre = np.zeros(source.t) if basis.trend is None or joint else centres_of(loss, y)
     if centre.any():
-        beside = Beside(centre)
-        source, sample, y = Recoded(source, beside, source.t), sample.recoded(beside), beside(y)
-    design = Design(kernel, chosen.points, trend, sample.some, targets=False)
-    losses, delta, rounds = losses_of(loss, source.t, y, joint)
+        change = Centred(centre)
+        source, sample, y = Recoded(source, change, source.t), sample.recoded(change), change(y)
+    design = replace(basis, sample=sample).design(targets=False)
+    losses, delta, rounds = losses_of(loss, source.t, y, joint, settings.corner)
     hessians = Hessians(chosen.L, design.q)
-    problem = _Problem(source, design, chosen.L, losses[0], lam, memory, options)
+    problem = _Problem(source, design, chosen.L, losses[0], lam, limits.memory, settings, options)
     near = _OnSample(problem, sample.candidates, hessians)
     theta = np.zeros((design.m + design.q, losses[0].t))
     for one in losses:  # the corners ever sharper
         problem.loss = one
         near.hessians(theta, hessians, shared=True)
-        theta = descend(near, theta, hessians, tol=1e-4, max_iter=ON_SAMPLE, clock=clock.part(0.5))[0]
-    shared = losses[0].t > SHARED
+        theta = minimise_columns(near, theta, hessians, tol=1e-4, max_iter=settings.on_sample, clock=clock.part(0.5))[0]
+    shared = losses[0].t >= settings.shared_from
     near.hessians(theta, hessians, shared)
-    limits, steps = {"tol": tol, "clock": clock, "pairs": []}, 0  # what is learnt in float32 is not forgotten
+    ends, steps = {"tol": tol, "clock": clock, "pairs": []}, 0  # what is learnt in float32 is not forgotten
     if problem.halves is not None:
-        theta, _, _, steps, _ = descend(problem, theta, hessians, max_iter=min(max_iter, PATIENCE), **limits)
+        theta, _, _, steps, _ = minimise_columns(
+            problem, theta, hessians, max_iter=min(max_iter, settings.patience), **ends
+        )
         problem.set_precision(False, check=True)
-    most = max(min(PATIENCE, max_iter) - steps, 1)
-    theta, value, gradient, more, status = descend(problem, theta, hessians, max_iter=most, **limits)
+    most = max(min(settings.patience, max_iter) - steps, 1)
+    theta, value, gradient, more, status = minimise_columns(problem, theta, hessians, max_iter=most, **ends)
     steps += more
     if status not in ("converged", "time_budget") and steps < max_iter:
         last = theta, value, gradient
-        theta, value, gradient, steps, status = _newton(problem, last, hessians, shared, steps, max_iter, limits)
+        theta, value, gradient, steps, status = _newton(problem, last, hessians, shared, steps, max_iter, ends)
     alpha, b = unwhiten(hessians.L, theta[: design.m]), np.array(theta[design.m :])
     if design.q:
         b[0] += np.tile(centre, len(b[0]) // len(centre)) - design.centre @ alpha
@@ -292,7 +290,7 @@ def _newton(problem, last, hessians, shared, steps, max_iter, limits):
         except OutOfTime:
             return *last, steps, "time_budget"
         limits["pairs"].clear()
-        *last, more, status = descend(problem, last[0], hessians, max_iter=1, **limits)
+        *last, more, status = minimise_columns(problem, last[0], hessians, max_iter=1, **limits)
         steps += more
         if status == "time_budget" or steps >= max_iter or (status == "converged" and raised == 0.0):
             return *last, steps, status

@@ -8,18 +8,13 @@ import numpy as np
 from mercer._cached import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
-from mercer.primal.design import FIRST, SINGLE_FROM, Chosen, Design, InSingle
+from mercer.primal.design import FIRST, Chosen, Design, InSingle
+from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import NormalEquations, Solution, add_lower, add_square, log_volume, whiten_first
 from mercer.solvers.projected import relative_to_mean
 from mercer.sources import map_reduce
 
-GRID = np.logspace(-12, 1, 40)  # of the largest eigenvalue: where a λ is looked for
 ABOVE = 4.0  # times the least λ that sums allow: the grid ends there
-MIDDLE, STEPS = 1e-5, 12  # of the largest eigenvalue: where a search begins that knows no better; λ it may try
-AROUND = 2.0 ** np.arange(-4, 5)  # of the best λ of the grid: where leave-one-out looks again
-ROUNDED = 1e-14  # of the mean of y: what rounding leaves of a constant
-SINGLE = 1e-7  # of the largest eigenvalue: what sums in float32 know, where no eigenvalue below 0 says it
-SHIFT = 0.05  # of λ: what a factor of S + λI may need on its diagonal, if sums in float32 are to count
 
 
 @dataclass
@@ -38,7 +33,7 @@ class Sums:
         """One pass over a source, with the factor L of the landmarks; ``single`` where features are in float32."""
         leaf = _Squares(design, L, single)
         options["key"] = f"{options.get('key', '')} {design.q} {single}"  # sums in float32 are not taken up in float64
-        return cls(*map_reduce(leaf, source, leaf.zero, added, **options))
+        return cls(*map_reduce(leaf, source, leaf.zero, add_sums, **options))
 
     def plus(self, other, sign=1.0):
         """Return these sums and those of further rows; with sign −1 without them."""
@@ -71,8 +66,8 @@ class Sums:
         return float(self.counts[3]) + log_volume(self.trend) - log_volume(scaled)
 
 
-def added(a, b):
-    """The sums of two sets of leaves: triangles, and counts."""
+def add_sums(a, b):
+    """Add the sums of two sets of leaves: triangles, and counts."""
     add_lower(a[0], b[0])
     a[1][:] += b[1]
     a[2][:] += b[2]
@@ -151,7 +146,7 @@ class SquaredFit:
     @property
     def floor(self):
         """Errors of each target that are rounding."""
-        return ROUNDED * np.abs(self.design.shift)
+        return 1e-14 * np.abs(self.design.shift)
 
     @property
     def missing(self):
@@ -174,21 +169,17 @@ class SquaredFit:
         return np.maximum(self.prior - np.square(self.normal.whitened(k.T)).sum(axis=0), 0.0)
 
 
-def fit_squared(
-    source, kernel, chosen, lam, *, trend, sample, centred=True, rule=None, near=None, single=True, precisions=False,
-    **options,
-):  # fmt: skip
-    """`SquaredFit` on chosen landmarks; λ is given, or where a rule ("loo", "gcv", "elbo") chooses it None.
+def fit_squared(source, basis, lam, *, rule=None, near=None, single=True, precisions=False, **options):
+    """`SquaredFit` on chosen landmarks; λ is given, or where a rule chooses it None.
 
     Parameters
     ----------
     source : Source
-    kernel : Kernel
-    chosen : Chosen
+    basis : LandmarkBasis
     lam : float or None
-    trend : callable or None
-    sample : Sample
     rule : {"loo", "density", "gcv", "elbo"}, default=None
+    near : float, default=None
+        About what λ will be.
     single : bool, default=True
         Whether sums may be made in float32, where that is quicker; `refine` finds out whether they were good enough.
     precisions : bool, default=False
@@ -196,20 +187,19 @@ def fit_squared(
     **options
         Of `mercer.sources.map_reduce`.
     """
-    started = time.perf_counter()
-    design = Design(kernel, chosen.points, trend, sample.some, centred)
-    single = single and design.halved and source.n * design.m >= SINGLE_FROM
+    started, design, chosen = time.perf_counter(), basis.design(), basis.chosen
+    large = source.n * design.m >= basis.options[LandmarkFitOptions].single_from
+    single = single and design.halved and large
     sums = Sums.of(source, design, chosen.L, single, **options)
     summed = time.perf_counter()
     normal = equations(sums, chosen.L, design, rule is None)
-    rows, weight, prior = closely(design, sample.some)
+    rows, weight, prior = weighted_features(design, basis.sample.some)
     fit = SquaredFit(design, chosen, sums, normal, lam, None, rows, weight, prior, single, precisions)
     if rule is not None:
         fit.lam, fit.history = choose_lam(fit, rule, near)
-    if single and (_too_small(fit, rule) or normal.shift(fit.lam) > SHIFT):
-        again = {"trend": trend, "sample": sample, "centred": centred, "rule": rule, "near": fit.lam}
-        again["precisions"] = precisions
-        return fit_squared(source, kernel, chosen, lam, single=False, **again, **options)
+    if single and (_too_small(fit, rule) or normal.shift(fit.lam) > 0.05):  # of λ, which a factor needs more
+        again = {"rule": rule, "near": fit.lam, "precisions": precisions}
+        return fit_squared(source, basis, lam, single=False, **again, **options)
     fit.solution = normal.solve(fit.lam)
     fit.seconds = {"sums": summed - started, "solve": time.perf_counter() - summed}
     return fit
@@ -219,7 +209,8 @@ def _too_small(fit, rule):
     """Whether sums in float32 are too coarse for the λ of a rule, or for a smaller one that it would rather have."""
     if rule is None:
         return False
-    least = max(fit.normal.floor, SINGLE * fit.normal.top if fit.normal.direct else 0.0)
+    # where no eigenvalue below 0 says it, sums in float32 know 1e-7 of the largest
+    least = max(fit.normal.floor, 1e-7 * fit.normal.top if fit.normal.direct else 0.0)
     return fit.lam <= max(ABOVE * least, fit.history[0][0])
 
 
@@ -228,7 +219,7 @@ def equations(sums, L, design, one=True):
     return NormalEquations(sums.C, L, design.q, design.t, min(FIRST, design.m), one)
 
 
-def closely(design, block):
+def weighted_features(design, block):
     """(F, w, k(x, x)) of rows of positive weight."""
     w = np.ones(len(block)) if block.weight is None else block.weight
     used = w > 0
@@ -243,23 +234,24 @@ def choose_lam(fit, rule, near=None):
     """
     normal, values = fit.normal, VALUES[rule]
     if normal.direct and rule in ("loo", "density"):
-        return _stepped(fit, values, near)
+        return _descend_in_steps(fit, values, near)
     top = max(normal.top, 1e-300)
-    lams = top * GRID[top * GRID >= normal.floor]
+    lams = top * np.logspace(-12, 1, 40)  # of the largest eigenvalue
+    lams = lams[lams >= normal.floor]
     tried = list(zip(lams, values(fit, lams), strict=True))
     lam = min(tried, key=lambda pair: pair[1])[0]
     if rule == "loo":
-        lams = np.unique(np.clip(lam * AROUND, lams[0], lams[-1]))
+        lams = np.unique(np.clip(lam * 2.0 ** np.arange(-4, 5), lams[0], lams[-1]))
         tried = list(zip(lams, values(fit, lams), strict=True))
         lam = min(tried, key=lambda pair: pair[1])[0]
     tried.sort()
     return _vertex(tried, lam), tried
 
 
-def _stepped(fit, values, near):
+def _descend_in_steps(fit, values, near):
     """(λ, [(λ, value)]): steps by factors of 4 from ``near`` as long as they go down, and the parabola at the end."""
     top, floor = fit.normal.top, fit.normal.floor
-    lam = float(np.clip(MIDDLE * top if near is None else near, floor, 10.0 * top))
+    lam = float(np.clip(1e-5 * top if near is None else near, floor, 10.0 * top))
     tried = {}
 
     def value(at):
@@ -273,7 +265,7 @@ def _stepped(fit, values, near):
 
     while not np.isfinite(value(lam)) and lam < 10.0 * top:  # sums in float32 may need a much larger one
         lam = min(16.0 * lam, 10.0 * top)
-    most = len(tried) + STEPS
+    most = len(tried) + 12
     for factor in (4.0, 0.25):
         while len(tried) < most and value(lam * factor) < tried[lam]:
             lam = float(np.clip(lam * factor, floor, 10.0 * top))

@@ -6,7 +6,13 @@ from mercer.selection.criteria import GCV, LOO, Evidence
 from mercer.selection.folds import FoldDensity, GroupKFold, KFold
 from mercer.selection.kernels_search import KernelSearch, search_kernels
 from mercer.selection.nested import NestedResult, nested_cv
-from mercer.selection.options import KernelSearchOptions, NeighbourSearchOptions, PriorOptions, SearchOptions
+from mercer.selection.options import (
+    KernelSearchOptions,
+    NeighbourSearchOptions,
+    PriorOptions,
+    SearchOptions,
+    SpectralSearchOptions,
+)
 from mercer.selection.path import Path, path
 from mercer.selection.priors import LogNormal, Priors, weak_priors
 from mercer.selection.result import SearchResult
@@ -35,6 +41,7 @@ __all__ = [
     "Priors",
     "Rule",
     "SearchOptions",
+    "SpectralSearchOptions",
     "SearchResult",
     "SmoothCriterion",
     "compare",

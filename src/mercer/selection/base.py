@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warn import warn
-from mercer.kernels.base import refuse_nat
+from mercer.kernels.conversion import refuse_nat
 from mercer.selection.targets import target_scale
 from mercer.solvers.symmetric import add_symmetric, sandwich
 

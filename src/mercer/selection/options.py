@@ -73,3 +73,16 @@ class KernelSearchOptions(Options):
     length_spread: float = (
         1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
     )
+
+
+@dataclass(frozen=True)
+class SpectralSearchOptions(Options):
+    """How hyper-parameters are searched by Fourier features."""
+
+    reach: float = 1.2  # factor of a length scale within which a grid serves: 1.5 takes three times as long
+    grids: int = 8  # laid one after the other, where length scales go further
+    most: int = 2**15  # features: beyond, an evaluation takes as long as all that neighbours say
+    gain: float = 1e-5  # of the mean log density, below which a descent ends
+    nats: float = 0.1  # the same of the log density of all rows: the larger one counts
+    patience: int = 6  # evaluations without that gain: estimates by probes differ by more from place to place
+    tol: float = 1e-5  # of the iteration: an error of the evidence is its square

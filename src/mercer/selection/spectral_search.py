@@ -1,31 +1,18 @@
 """Hyper-parameters by the evidence of Fourier features: all rows count, and one sum for each grid reads them."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._policies import Options, OptionSet
+from mercer._policies import OptionSet
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
 from mercer.inference.fourier import bounding_box
 from mercer.inference.spectral import FeatureSums, FourierInverse
 from mercer.kernels.hyper import lengths_of
+from mercer.selection.options import SpectralSearchOptions
 from mercer.selection.search.neighbours import LocalObjective, result_of_local
 from mercer.selection.search.record import Record, Stop
 from mercer.solvers.toeplitz import ToeplitzOptions
-
-
-@dataclass(frozen=True)
-class SpectralSearchOptions(Options):
-    """How hyper-parameters are searched by Fourier features."""
-
-    reach: float = 1.2  # factor of a length scale within which a grid serves: 1.5 takes three times as long
-    grids: int = 8  # laid one after the other, where length scales go further
-    most: int = 2**15  # features: beyond, an evaluation takes as long as all that neighbours say
-    gain: float = 1e-5  # of the mean log density, below which a descent ends
-    nats: float = 0.1  # the same of the log density of all rows: the larger one counts
-    patience: int = 6  # evaluations without that gain: estimates by probes differ by more from place to place
-    tol: float = 1e-5  # of the iteration: an error of the evidence is its square
 
 
 def search_spectral(space, rows, eps, criterion, *, record=None, options=OptionSet()):

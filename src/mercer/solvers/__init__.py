@@ -17,13 +17,14 @@ from mercer.solvers.plan_class import (
 )
 from mercer.solvers.projected import Projected, Resolvent, Span
 from mercer.solvers.spectral import Spectral
-from mercer.solvers.toeplitz import ToeplitzOptions
+from mercer.solvers.toeplitz import FourierOptions, ToeplitzOptions
 
 __all__ = [
     "CG",
     "Cholesky",
     "CostOptions",
     "Explicit",
+    "FourierOptions",
     "FullSolveOptions",
     "Inverse",
     "LandmarkSizeOptions",

@@ -22,16 +22,9 @@ from mercer.sources import as_source
 from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import is_text, usable_rows
 from mercer.tabular.model import TableModel
-from mercer.tabular.pages import BATCH
 from mercer.tabular.sentinels import find_sentinels, mask_sentinels
 
-SAMPLE = 20_000  # rows that are drawn
-WORDS = 200  # categories of a column that are looked for beyond them
-HELD, PART = 20_000, 10  # rows that a fit does not see: so many, or a tenth
-FEWEST = 200  # rows of which a tenth can judge a model
 SEEDS = 7, 8  # of the hash: of the sample, and of the rows that are held out
-PARTS = 64  # that workers make of a table, about: each is read from its first row, to which CSV is skipped
-ROOM = 0.25  # of the free memory that arrays may take; larger ones lie in a file
 
 
 class Survey(NamedTuple):
@@ -51,6 +44,7 @@ class _Seen:
 
     low: float = np.inf
     high: float = -np.inf
+    most: int = 200  # values that are looked for
     gone: bool = False
     words: set = field(default_factory=set)
 
@@ -84,17 +78,18 @@ class _Seen:
 
     def _unheard(self, some, words):
         """Rows of categories that are new."""
-        if len(self.words) >= WORDS:
+        if len(self.words) >= self.most:
             return []
         new = [word for word in some.drop_nulls().unique(maintain_order=True) if word not in self.words]
-        new = new[: WORDS - len(self.words)]
+        new = new[: self.most - len(self.words)]
         self.words.update(new)
         return [int(words.index_of(word)) for word in new]
 
 
 def survey(pages, categorical=(), tick=None, numeric=()):
     """The `Survey` of all rows, read once; ``tick`` is called with the number of rows after each batch."""
-    seen = {name: _Seen() for name in pages.names}
+    most = pages.options.sampled
+    seen = {name: _Seen(most=pages.options.new_values) for name in pages.names}
     kept, rows, limit = [], 0, np.uint64(2**64 - 1)
     for start, frame in pages:
         rows = start + frame.height
@@ -104,13 +99,13 @@ def survey(pages, categorical=(), tick=None, numeric=()):
         special[list(new)] = True
         keep = np.flatnonzero(special | (marks <= limit))
         kept.append((start + keep, marks[keep], special[keep], frame[keep]))
-        if sum(len(one[0]) for one in kept) > 3 * SAMPLE:
-            kept, limit = _keep_sample(kept)
+        if sum(len(one[0]) for one in kept) > 3 * most:
+            kept, limit = _keep_sample(kept, most)
         if tick is not None:
             tick(rows)
     if not rows:
         raise DataError(f"{pages.paths[0]} has columns ({', '.join(pages.names[:4])}) and no rows.")
-    index, _, _, frame = _keep_sample(kept)[0][0]
+    index, _, _, frame = _keep_sample(kept, most)[0][0]
     notes, styles = [*pages.notes], {}
     frame = pages.infer_types(frame, (), styles, notes)
     if rows > len(index):
@@ -122,14 +117,14 @@ def survey(pages, categorical=(), tick=None, numeric=()):
     return Survey(rows, mask_sentinels(frame, sentinels).rechunk(), index, styles, notes, sentinels)
 
 
-def _keep_sample(kept):
+def _keep_sample(kept, most):
     """([one piece], limit): what is special, and of the others those of the smallest hash."""
     import polars as pl
 
     index, marks, special = (np.concatenate([one[i] for one in kept]) for i in range(3))
     frame, limit = pl.concat([one[3] for one in kept], how="vertical_relaxed"), np.uint64(2**64 - 1)
-    if len(marks) > SAMPLE:
-        limit = np.partition(marks, SAMPLE - 1)[SAMPLE - 1]
+    if len(marks) > most:
+        limit = np.partition(marks, most - 1)[most - 1]
         keep = np.flatnonzero(special | (marks <= limit))
         index, marks, special, frame = index[keep], marks[keep], special[keep], frame[keep]
     return [(index, marks, special, frame)], limit
@@ -191,23 +186,28 @@ class Converter:
             yield start + rows, X, y
 
 
-def make_numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, workers=None):
+def rows_held(n, options):
+    """How many of n rows a fit does not see."""
+    return min(options.held, int(options.held_share * n))
+
+
+def make_numbers(converter, *, memory=None, folder=None, tick=None, workers=None):
     """The `Numbers` of a table, all rows of which are read a second time; by workers, if there are some.
 
     An array beyond a quarter of the memory lies in a file in the folder, in single precision. Of the rows so many are
     held out, by the hash of their number; a tenth at most.
     """
-    n = converter.found.rows
-    if n < FEWEST:
+    n, options = converter.found.rows, converter.pages.options
+    if n < options.fewest:
         raise DataError(
             f"the files have {n} rows in all. Of what is read in batches a tenth is held out, too few of these to "
             "judge a model by: write the rows into one file, which is then read as a whole."
         )
-    aside = draw_rows(n, min(held, n // PART), SEEDS[1])
+    aside = draw_rows(n, rows_held(n, options), SEEDS[1])
     shape = n - len(aside), len(converter.recipe.feature_names_)
-    single = _needs_file(shape, memory)
+    single = _needs_file(shape, memory, options.memory_share)
     if workers is not None:
-        size = max(BATCH, -(-n // PARTS))
+        size = max(options.rows, -(-n // options.parts))
         spans = [(start, min(start + size, n)) for start in range(0, n, size)]
         X, there, rest = workers.make_table(
             partial(_convert_part, converter, aside, np.float32 if single else np.float64), spans
@@ -223,8 +223,8 @@ def make_numbers(converter, *, memory=None, folder=None, tick=None, held=HELD, w
         out.append(away)
         if tick is not None:
             tick(seen)
-    X_held, y_held, rows_held = (np.concatenate([one[i] for one in out]) for i in range(3))
-    return Numbers(X[:at], np.concatenate(y), X_held, y_held, rows_held, n - seen)
+    X_held, y_held, held = (np.concatenate([one[i] for one in out]) for i in range(3))
+    return Numbers(X[:at], np.concatenate(y), X_held, y_held, held, n - seen)
 
 
 def _set_aside(batches, aside):
@@ -243,10 +243,10 @@ def _convert_part(converter, aside, dtype, start, stop):
     return X.astype(dtype, copy=False), *rest
 
 
-def _needs_file(shape, memory):
+def _needs_file(shape, memory, share):
     """Whether an array is more than a share of the memory."""
     free = _machine.within(memory, 0.0).bytes
-    return free is not None and 8.0 * shape[0] * shape[1] > ROOM * free
+    return free is not None and 8.0 * shape[0] * shape[1] > share * free
 
 
 def _open_memmap(shape, folder):

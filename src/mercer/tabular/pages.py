@@ -8,7 +8,9 @@ repaired at their beginning or end is refused.
 import hashlib
 import os
 import platform
+from dataclasses import dataclass
 
+from mercer._policies import Options
 from mercer.exceptions import DataError
 from mercer.sources.frames import paths_of
 from mercer.tabular import dialect, headers
@@ -17,11 +19,24 @@ from mercer.tabular.merged import fill_merged_cells
 from mercer.tabular.reading import FOREIGN, GZIP, PARQUET, ZIP, text_table
 from mercer.tabular.types import decimal_of, infer_types
 
-BATCH = 1 << 16  # rows of a batch
-HEAD = 1 << 18  # bytes of a CSV file that its dialect is found out from
-TAIL = 1 << 13  # and that are looked at for rows of totals at its end
-WHOLE = 1 << 26  # bytes of a CSV file that is read at once
 OTHERS = (GZIP, ZIP, b"\xff\xfe", b"\xfe\xff", b"\0", b"<", b"{", b"[{", *FOREIGN)
+
+
+@dataclass(frozen=True)
+class BatchOptions(Options):
+    """How a table is read that need not fit in memory."""
+
+    rows: int = 1 << 16  # of a batch
+    whole_bytes: int = 1 << 26  # of a CSV file up to which it is read at once, with all repairs
+    head_bytes: int = 1 << 18  # of a CSV file that tell its separator, names and decimal sign
+    tail_bytes: int = 1 << 13  # that are looked at for rows of totals at its end
+    sampled: int = 20_000  # rows drawn, of which it is learnt what the columns are
+    new_values: int = 200  # categories of a column that are looked for beyond these rows
+    held: int = 20_000  # rows that a fit does not see, at most
+    held_share: float = 0.1  # of all rows, at most
+    fewest: int = 200  # rows, of which a tenth can judge a model
+    parts: int = 64  # that workers make of a table: CSV is skipped from the first row to that of each
+    memory_share: float = 0.25  # of the free memory that arrays may take; larger ones lie in a file
 
 
 class Pages:
@@ -31,16 +46,17 @@ class Pages:
     those of `ReadSettings`.
     """
 
-    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=(), target=None):
+    def __init__(self, path, *, header=True, separator=None, decimal=None, missing=(), target=None, options=None):
         self.paths, self.notes, self.target = paths_of(path), [], target
+        self.options = BatchOptions() if options is None else options
         self.sizes, self.rows = [os.path.getsize(one) for one in self.paths], []
         self.header, self.separator, self.decimal, self.missing = header, separator, decimal, tuple(missing)
         self._table, self.sha256 = None, []
         with open(self.paths[0], "rb") as file:
-            head = file.read(HEAD)
+            head = file.read(self.options.head_bytes)
         self.parquet, self.whole = head[:4] == PARQUET, False
         if not self.parquet:
-            self.whole = len(self.paths) == 1 and self.sizes[0] <= WHOLE
+            self.whole = len(self.paths) == 1 and self.sizes[0] <= self.options.whole_bytes
             self._learn_whole() if self.whole else self._learn_dialect(head)
         for number, one in enumerate(self.paths):
             names = self._ask(one, lambda frame: frame.collect_schema().names())
@@ -84,13 +100,13 @@ class Pages:
         """(cells of the first lines, separator); what would have to be repaired there or at the end is refused."""
         name, said = self._called(path), []
         with open(path, "rb") as file:
-            head = _lines(file.read(HEAD))
-            file.seek(max(os.path.getsize(path) - TAIL, 0))
+            head = _lines(file.read(self.options.head_bytes))
+            file.seek(max(os.path.getsize(path) - self.options.tail_bytes, 0))
             tail = file.read().partition(b"\n")[2]
         frame, separator = text_table(head, name, self.header, self.separator, None, said, allowed := [])
         if dialect.named_separator(head)[0] is not None:
             said.append(f"{name}: its first line is no row.")
-        if len(head) > TAIL and b'"' not in tail and frame.width > 1:
+        if len(head) > self.options.tail_bytes and b'"' not in tail and frame.width > 1:
             said += _ends_of(tail, frame.columns, separator, name)
         said = [note for note in said if note not in allowed]
         if said:
@@ -135,7 +151,7 @@ class Pages:
 
         if self.parquet or self.whole:
             return sum(self._ask(p, lambda frame: int(frame.select(pl.len()).collect().item())) for p in self.paths)
-        return lines_about(self.paths[0]) * sum(self.sizes) // max(self.sizes[0], 1)
+        return lines_about(self.paths[0], self.options) * sum(self.sizes) // max(self.sizes[0], 1)
 
     def digest(self):
         """SHA-256 of the file; of several a list."""
@@ -173,7 +189,8 @@ class Pages:
         """Data frames of a file, from a row on."""
 
         def ask(frame):
-            return (frame.slice(at, rows) if rows else frame).collect_batches(chunk_size=BATCH, maintain_order=True)
+            part = frame.slice(at, rows) if rows else frame
+            return part.collect_batches(chunk_size=self.options.rows, maintain_order=True)
 
         batches = iter(self._ask(path, ask))
         while (frame := self._ask(path, lambda _: next(batches, None))) is not None:
@@ -211,10 +228,10 @@ def is_readable_in_batches(path):
         return not file.read(max(map(len, OTHERS))).startswith(OTHERS)
 
 
-def lines_about(path):
+def lines_about(path, options=None):
     """About how many lines a text file has: by its size, and the length of its first ones."""
     with open(path, "rb") as file:
-        head = file.read(HEAD)
+        head = file.read((options or BatchOptions()).head_bytes)
     return int(os.path.getsize(path) / len(head) * max(head.count(b"\n"), 1)) if head else 0
 
 

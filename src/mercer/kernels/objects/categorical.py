@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.kernels.base import UnitDiagonal, as_collection, as_vectors, refuse_entries, result_dtype
+from mercer.kernels.base import UnitDiagonal, result_dtype
+from mercer.kernels.conversion import as_collection, as_vectors, refuse_entries
 from mercer.kernels.objects.collection import Objects
 from mercer.kernels.objects.tables import Table, as_table, is_frame, is_missing
 

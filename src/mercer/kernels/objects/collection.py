@@ -6,7 +6,8 @@ import numpy as np
 
 from mercer._parameters import call_repr, show, signature_of
 from mercer._state import check
-from mercer.kernels.base import Kernel, as_collection
+from mercer.kernels.base import Kernel
+from mercer.kernels.conversion import as_collection
 
 
 class Objects:

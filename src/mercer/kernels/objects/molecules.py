@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from mercer._state import check
-from mercer.kernels.base import UnitDiagonal, as_vectors, refuse_entries
+from mercer.kernels.base import UnitDiagonal
+from mercer.kernels.conversion import as_vectors, refuse_entries
 from mercer.kernels.inputs import Compared
 
 

@@ -6,7 +6,8 @@ import reprlib
 import numpy as np
 
 from mercer._state import check
-from mercer.kernels.base import Kernel, as_collection, refuse_entries, result_dtype
+from mercer.kernels.base import Kernel, result_dtype
+from mercer.kernels.conversion import as_collection, refuse_entries
 
 
 class Pairwise(Kernel):

@@ -70,7 +70,7 @@ class RadialOf(Compared):
     def _squared(self, X, Z):
         """d² of all pairs."""
         if isinstance(self.base, Features) and len(X) and len(Z):
-            return distance.scaled(self.base.features(X), self.base.features(Z), np.ones(())).squared()
+            return distance.scale_points(self.base.features(X), self.base.features(Z), np.ones(())).squared()
         tile, a, b = self._values(X, Z)
         return self._from_values(tile(EVERYTHING, EVERYTHING), a, b)
 

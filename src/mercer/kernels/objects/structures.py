@@ -15,10 +15,12 @@ class Pack:
         self.starts = np.cumsum(sizes) - sizes
         self.node_graph = np.repeat(np.arange(len(graphs)), sizes)
         none = np.zeros(0, dtype=np.uint64)
-        self.labels = np.concatenate([none, *(_or_none(graph.labels, graph.n) for graph in graphs)])
+        self.labels = np.concatenate([none, *(_label_keys(graph.labels, graph.n) for graph in graphs)])
         moved = [graph.edges + start for graph, start in zip(graphs, self.starts, strict=True)]
         self.edges = np.concatenate([np.zeros((0, 2), dtype=np.int64), *moved])
-        self.edge_labels = np.concatenate([none, *(_or_none(graph.edge_labels, len(graph.edges)) for graph in graphs)])
+        self.edge_labels = np.concatenate(
+            [none, *(_label_keys(graph.edge_labels, len(graph.edges)) for graph in graphs)]
+        )
 
     def arcs(self):
         """(from, to, label) of every edge in both directions, by ``to``; a loop once."""
@@ -30,7 +32,7 @@ class Pack:
         return source[order], target[order], label[order]
 
 
-def _or_none(keys, size):
+def _label_keys(keys, size):
     """The keys, or the key of no label for each."""
     return np.zeros(size, dtype=np.uint64) if keys is None else keys
 
@@ -171,7 +173,7 @@ class ShortestPath(CountKernel):
             A = coo_array((np.ones(len(graph.edges)), tuple(graph.edges.T)), shape=(graph.n, graph.n)).tocsr()
             D = csgraph.shortest_path(A, directed=False, unweighted=True)
             i, j = np.nonzero(np.triu(np.isfinite(D), 1))
-            labels = _or_none(graph.labels, graph.n)
+            labels = _label_keys(graph.labels, graph.n)
             keys.append(combine(_pair_key(labels[i], labels[j]), D[i, j].astype(np.int64)))
             rows.append(np.full(len(i), row))
         return Counts.build(len(items), [(np.concatenate(rows), np.concatenate(keys))])

@@ -6,7 +6,7 @@ from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer.gram import Rows
 from mercer.gram.rows import constant
-from mercer.kernels.base import refuse_nat
+from mercer.kernels.conversion import refuse_nat
 from mercer.selection.base import Criterion, as_targets, weights_of
 from mercer.selection.criteria import LOO, Evidence
 from mercer.selection.kernels_search.candidate import Candidate, DensityLevel, LatentLevel

@@ -5,7 +5,7 @@ import numpy as np
 from mercer.gram.duplicates import identities_of
 from mercer.kernels.objects.counts import combine, mix
 
-SLACK = 1e-9  # of a weight: what rounding may leave
+ROUNDING = 1e-9  # of a weight
 
 
 def row_keys(X, y):
@@ -14,7 +14,7 @@ def row_keys(X, y):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.primal.digest import row_keys
+    >>> from mercer.primal.row_keys import row_keys
     >>> a, b, c = row_keys(np.array([[0.0], [1.0], [-0.0]]), np.array([[2.0], [2.0], [2.0]]))
     >>> bool(a == c), bool(a == b)
     (True, False)
@@ -33,7 +33,7 @@ def row_keys(X, y):
     return keys
 
 
-class RowDigest:
+class RowKeys:
     """The rows of a fit: their keys, ascending, and the weight that each has left.
 
     Parameters
@@ -44,9 +44,9 @@ class RowDigest:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.primal.digest import RowDigest
+    >>> from mercer.primal.row_keys import RowKeys
     >>> X, y = np.arange(3.0)[:, None], np.zeros((3, 1))
-    >>> rows = RowDigest.of(X, y, None)
+    >>> rows = RowKeys.of(X, y, None)
     >>> rows.missing(X + 1, y, None).tolist(), rows.without(X[:1], y[:1], None).missing(X, y, None).tolist()
     ([2], [0])
     """
@@ -56,9 +56,9 @@ class RowDigest:
 
     @classmethod
     def of(cls, X, y, weight):
-        """Return the digest of some rows; None where nothing tells inputs apart."""
+        """Return the keys of some rows; None where nothing tells inputs apart."""
         keys = row_keys(X, y)
-        return None if keys is None else cls(*_summed(keys, _ones(weight, len(y))))
+        return None if keys is None else cls(*_sum_weights(keys, _ones(weight, len(y))))
 
     @classmethod
     def of_source(cls, source):
@@ -72,30 +72,30 @@ class RowDigest:
                 return None
             one = keys, _ones(block.weight, len(block))
             found = one if found is None else tuple(np.append(a, b) for a, b in zip(found, one, strict=True))
-        return cls(*_summed(*found))
+        return cls(*_sum_weights(*found))
 
     def plus(self, X, y, weight):
-        """Return the digest of these rows and further ones."""
+        """Return the keys of these rows and further ones."""
         keys = np.append(self.keys, row_keys(X, y))
-        return RowDigest(*_summed(keys, np.append(self.weight, _ones(weight, len(y)))))
+        return RowKeys(*_sum_weights(keys, np.append(self.weight, _ones(weight, len(y)))))
 
     def without(self, X, y, weight):
-        """Return the digest of these rows without some of them."""
-        keys, gone = _summed(row_keys(X, y), _ones(weight, len(y)))
+        """Return the keys of these rows without some of them."""
+        keys, gone = _sum_weights(row_keys(X, y), _ones(weight, len(y)))
         left = self.weight.copy()
         left[np.searchsorted(self.keys, keys)] -= gone
-        stay = left > SLACK * self.weight
-        return RowDigest(self.keys[stay], left[stay])
+        stay = left > ROUNDING * self.weight
+        return RowKeys(self.keys[stay], left[stay])
 
     def missing(self, X, y, weight):
         """Which of some rows are not among these, with as much weight as they are to leave with."""
         own = row_keys(X, y)
-        keys, wanted = _summed(own, _ones(weight, len(y)))
+        keys, wanted = _sum_weights(own, _ones(weight, len(y)))
         place = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         there = np.zeros(len(keys))
         if len(self.keys):
             there = np.where(self.keys[place] == keys, self.weight[place], 0.0)
-        lacking = keys[wanted > there * (1.0 + SLACK)]
+        lacking = keys[wanted > there * (1.0 + ROUNDING)]
         return np.flatnonzero(np.isin(own, lacking) & (_ones(weight, len(y)) > 0))
 
 
@@ -103,7 +103,7 @@ def _ones(weight, n):
     return np.ones(n) if weight is None else np.asarray(weight, dtype=float)
 
 
-def _summed(keys, weight):
+def _sum_weights(keys, weight):
     """(distinct keys, ascending; the sum of their weights), of rows that count."""
     used = weight > 0
     keys, group = np.unique(keys[used], return_inverse=True)

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-WIDTH = 0.02  # of the spread of y, or of the margin: how far a corner is rounded off
-ROUNDS = (50.0, 7.0, 1.0)  # times that width, one after the other, on the sample
 
-
-class Rounded:
+class SmoothedLoss:
     """L with its corners rounded off: max over a of (y − f)a − ε|a| − ½(r + δ)a² in the box of its dual.
 
     Parameters
@@ -20,8 +17,8 @@ class Rounded:
     --------
     >>> import numpy as np
     >>> from mercer.losses import Absolute
-    >>> from mercer.primal.rounded import Rounded
-    >>> Rounded(Absolute(), 0.1).value(np.zeros(2), np.array([0.0, 3.0]))
+    >>> from mercer.primal.pass_losses import SmoothedLoss
+    >>> SmoothedLoss(Absolute(), 0.1).value(np.zeros(2), np.array([0.0, 3.0]))
     array([0.  , 2.95])
     """
 
@@ -82,7 +79,7 @@ class Joint:
         return np.log(total) + top - f[mine][:, None], p - mine, p * (1.0 - p) if curved else None
 
 
-def losses_of(loss, columns, y, joint):
+def losses_of(loss, columns, y, joint, width=0.02):
     """([losses of all columns, from the roundest to the last], δ of each target, whether anything was rounded off)."""
     if joint:
         return [Joint(columns)], np.zeros(columns), False
@@ -94,8 +91,10 @@ def losses_of(loss, columns, y, joint):
     spread = np.ones(columns)
     for j in () if loss.classification else range(columns):
         spread[j] = float(np.subtract(*np.percentile(y[:, j], (75, 25)))) or float(y[:, j].std()) or 1.0
-    delta = WIDTH * spread
-    rounds = [Separate([Rounded(one, times * delta[j]) for one, j in pairs], targets) for times in ROUNDS]
+    delta = width * spread
+    rounds = [
+        Separate([SmoothedLoss(one, times * delta[j]) for one, j in pairs], targets) for times in (50.0, 7.0, 1.0)
+    ]
     return rounds, delta, True
 
 
