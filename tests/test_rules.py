@@ -292,7 +292,7 @@ def retired_words():
 
 
 # Rules that are younger than the code, and how many places are left: fewer are fine, and then the number falls.
-FALLING = {numeric_constants: 330, retired_words: sum(left for _, left in RETIRED.values())}
+FALLING = {numeric_constants: 300, retired_words: sum(left for _, left in RETIRED.values())}
 CEILINGS = {
     factorisations: 1, algebra_in_estimators: 0, borrowed_names: 0, private_imports: 0, recognised_by_class: 0,
     recognised_by_name: 0, recognised_by_attribute: 0, asked_by_surfaces: 0, classes_of_one_name: 0,

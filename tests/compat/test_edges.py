@@ -233,7 +233,7 @@ def test_a_report_about_a_model_of_scikit_learns_kind(model, rng):
     y = y > 0 if model is MODELS[-1] else y
     fitted = model.fit(X, y)
     found = collect(fitted, X, y, options=[ReportLimits(time_budget=1e-9)])
-    assert found["kernel"] == repr(fitted.our_kernel_)
+    assert found.kernel == repr(fitted.our_kernel_)
     assert "<html" in render(found)
     again = fitted.frozen(np.arange(20)).fit(X[:20], y[:20])
     assert again.predict(X).shape == (30,)
