@@ -2,6 +2,7 @@
 
 import shutil
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from mercer import (
     TransformedTarget,
 )
 from mercer.kernels import Anova, Categorical, Gaussian, Linear, Matern32
-from mercer.report import collect, write
+from mercer.report import PageContext, collect, write
 
 HOSTILE = [
     "<img src=x onerror=\"document.title='hacked'\">",
@@ -79,10 +80,10 @@ def pages(tmp_path_factory, models):
     names = {
         "feature_names": HOSTILE,
         "target": "<i>yield</i> " + "k" * 60,
-        "row_labels": [f"<u>{i}</u>" for i in range(80)],
+        "context": PageContext(row_labels=[f"<u>{i}</u>" for i in range(80)]),
     }
     more = {
-        "process": {**names, "notes": ["<script>document.title='hacked'</script>"]},
+        "process": {**names, "context": replace(names["context"], notes=["<script>document.title='hacked'</script>"])},
         "labels": names,
         "classes": names,
         "mixed": {"target": ["<i>a</i>", "<b>b</b>"]},

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mercer.cli import Interrupted, Usage, _options, _session, interrupted, main
+from mercer.cli import Interrupted, Usage, _options, _session, catch_interrupts, main
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -189,7 +189,7 @@ def another_error():
 @pytest.mark.parametrize("work", [dropped, another_error])
 def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
     before, start = (sys.unraisablehook, signal.getsignal(signal.SIGINT)), time.monotonic()
-    with pytest.raises(Interrupted) as caught, interrupted(SimpleNamespace(written=["m.mercer"])):
+    with pytest.raises(Interrupted) as caught, catch_interrupts(SimpleNamespace(written=["m.mercer"])):
         work()
     assert caught.value.written == ["m.mercer"]
     assert time.monotonic() - start < 30
@@ -199,7 +199,7 @@ def test_ctrl_c_is_heard_where_libraries_do_not_pass_it_on(work):
 def test_what_is_not_ctrl_c_is_told_as_ever(monkeypatch):
     told, settings = [], SimpleNamespace(written=())
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
-    with pytest.raises(ImportError, match="a part"), interrupted(settings):
+    with pytest.raises(ImportError, match="a part"), catch_interrupts(settings):
         callback(lambda: [][0])
         raise ImportError("a part is missing")
     assert told == [IndexError]
@@ -209,7 +209,7 @@ def test_a_handler_of_the_caller_stays():
     heard = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        with interrupted(SimpleNamespace(written=())):
+        with catch_interrupts(SimpleNamespace(written=())):
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     finally:

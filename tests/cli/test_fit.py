@@ -414,7 +414,7 @@ def test_a_plan_in_json_has_the_notes_of_the_text(run, cars):
 def test_a_score_without_any_simple_model_is_printed():
     score = {"scoring": "accuracy", "how": "one fold", "score": 0.5, "standard_error": None, "scores": [0.5],
              "baselines": [], "optimism": None}  # fmt: skip
-    assert _fit_text._score(score).split()[-3:] == ["this", "model", "0.500"]
+    assert _fit_text._score_text(score).split()[-3:] == ["this", "model", "0.500"]
 
 
 def test_a_table_whose_rows_stand_twice_is_fitted_as_if_they_stood_once(tmp_path, run, rng):

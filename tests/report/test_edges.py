@@ -9,7 +9,7 @@ from mercer import SVR, GaussianProcessClassifier, GaussianProcessRegressor, Ker
 from mercer.kernels import Categorical, Gaussian
 from mercer.report import PageContext, ReportLimits, collect, render
 from mercer.report._case import make_case
-from mercer.report._left_out import left_out
+from mercer.report._left_out import predict_left_out
 from mercer.report.parts import Missing
 from mercer.report.parts_about import SupportCount
 from mercer.selection.judging import quietly
@@ -144,7 +144,7 @@ def test_a_class_with_one_row_is_not_judged(rng, loss, counts):
     label = np.repeat([f"c{k}" for k in range(len(counts))], counts)
     X = rng.uniform(size=(20, 1)) + 0.5 * np.repeat(np.arange(len(counts)), counts)[:, None]
     model = KernelMachine(Gaussian(0.7), loss=loss, lam=0.1).fit(X, label)
-    left = left_out(make_case(model, X, label))
+    left = predict_left_out(make_case(model, X, label))
     assert [value is None for value in left.predicted] == [False] * 19 + [True]
     assert "1 row alone in its class is not judged" in left.how
     found = collect(model, X, label, options=NO_TIME)

@@ -75,10 +75,10 @@ AFTER = 0.05  # seconds: longer than a callback of a library in C takes, shorter
 
 
 @contextlib.contextmanager
-def interrupted(settings):
+def catch_interrupts(settings):
     """Within, Ctrl-C ends in Interrupted, with what the command had written by then."""
     heard = threading.Event()
-    with _handler(heard), _not_dropped():
+    with _handler(heard), _defer_interrupts():
         try:
             yield
         except KeyboardInterrupt:
@@ -109,7 +109,7 @@ def _handler(heard):
 
 
 @contextlib.contextmanager
-def _not_dropped():
+def _defer_interrupts():
     """A KeyboardInterrupt that could not be raised where it fell, as in a callback from C, comes a moment later."""
     before, timers = sys.unraisablehook, []
 
@@ -155,7 +155,7 @@ def _command(arguments, options):
         _app.parser().print_help()
         return USAGE
     try:
-        return _app.run(arguments, options)
+        return _app.run_command(arguments, options)
     except SystemExit as end:  # --help and --version, which have said what they had to
         return end.code
 

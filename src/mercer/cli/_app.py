@@ -6,7 +6,7 @@ import time
 from importlib import import_module
 
 from mercer._policies import OptionSet
-from mercer.cli import Usage, interrupted
+from mercer.cli import Usage, catch_interrupts
 
 HELP = """Kernel methods for tables: fit a model, look at it, predict with it.
 
@@ -108,28 +108,29 @@ READING = {"missing": None, "fill_down": None, "no_header": False, "skip_lines":
 ROLES = {"ignore": None, "categorical": None, "numeric": None}
 TALK = {"quiet": False, "debug": False}
 COMMANDS = {  # name: (what does it, help, {option: default} in the order of --help)
-    "fit": ("mercer.cli.fit", FIT, {
+    "fit": ("mercer.cli.fit:run_fit", FIT, {
         "data": NEEDED, "target": NEEDED, "model": "auto", "kernel": None, "quick": False, "fix_kernel": False,
         "criterion": "auto", "test": None, "output": None, "report": None, "force": False,
         "time_budget": None, "memory": None, "dask": None, "max_rows": None, "seed": 0, "folds": 5, "no_score": False,
         "id": None, "group": None, "time": None, "forecast": None, "target_transform": None, **ROLES,
         **READING, "dry_run": False, "json": False, "quiet": False, "no_progress": False,
         "debug": False}),
-    "predict": ("mercer.cli.predict", "Predict each row of a table, in its order.", {
+    "predict": ("mercer.cli.predict:run_predict", "Predict each row of a table, in its order.", {
         "model": NEEDED, "data": None, "forecast": None, "output": "-", "interval": None, "std": False, "keep": None,
         **READING,
         "force": False, **TALK}),
-    "compare": ("mercer.cli.compare", "Show which λ each rule chooses.", {
+    "compare": ("mercer.cli.compare:run_compare", "Show which λ each rule chooses.", {
         "data": NEEDED, "target": NEEDED, "kernel": None, "plot": None, "seed": 0, "max_rows": None, **ROLES, **READING,
         "force": False, "json": False, "quiet": False, "no_progress": False, "debug": False}),
-    "evaluate": ("mercer.cli.evaluate", "Judge a model by a table that has the target.", {
+    "evaluate": ("mercer.cli.evaluate:run_evaluate", "Judge a model by a table that has the target.", {
         "model": NEEDED, "data": NEEDED, **READING, "json": False, **TALK}),
-    "inspect": ("mercer.cli.inspection", "Say what a model file holds.", {"model": NEEDED, "json": False, **TALK}),
+    "inspect": ("mercer.cli.inspection:run_inspect", "Say what a model file holds.", {
+        "model": NEEDED, "json": False, **TALK}),
     "report": ("mercer.cli.inspection:run_report", "Write the HTML page about a model file.", {
         "model": NEEDED, "output": None, "force": False, **TALK}),
-    "plan": ("mercer.cli.plan", "Say what a fit of so many rows would take.", {
+    "plan": ("mercer.cli.plan:run_plan", "Say what a fit of so many rows would take.", {
         "rows": NEEDED, "features": "10", "model": "ridge", "memory": None, "json": False, "debug": False}),
-    "demo": ("mercer.cli.demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {
+    "demo": ("mercer.cli.demo:run_demo", "Read a bundled table as a spreadsheet left it, fit, judge, write the page.", {
         "output": "mercer_demo.html", "force": False, "debug": False}),
 }  # fmt: skip
 
@@ -174,12 +175,12 @@ def _add(one, option, default):
     one.add_argument(*flags.split(), dest=option, **kinds.get(kind, {"type": kind, "metavar": metavar}), **more)
 
 
-def run(arguments, options=()):
+def run_command(arguments, options=()):
     """Run the command of the arguments, by `JobOptions` and others; return its exit code."""
     began = time.perf_counter()  # what is loaded next is part of the time of a command
     settings = parser().parse_args(arguments)
     settings.began, settings.options = began, OptionSet(options)
     settings.command, settings.written = shlex.join(["mercer", *arguments]), ()
     module, _, function = COMMANDS[settings.work][0].partition(":")
-    with interrupted(settings):
-        return getattr(import_module(module), function or "run")(settings)
+    with catch_interrupts(settings):
+        return getattr(import_module(module), function)(settings)

@@ -87,10 +87,14 @@ class Budget:
         if self.total is None and self.searching:
             own = self.limits.seconds_of_few if self.searching <= self.limits.few_rows else self.limits.seconds
             return max(own, self.limits.seconds_of_series if self.series else 0.0)
+        return None if self.total is None else self.shares.search_share * self.total
+
+    @property
+    def of_fit(self):
+        """The ``time_budget`` of an estimator: less on a busy machine, where its last step takes longer, too."""
         if self.total is None:
-            return None
-        late = 1.0 + 0.2 * (self.slowness - 1.0)  # the step after which a fit ends takes so much longer, too
-        return max(min(self.shares.search_share * self.total / late, self.left), 0.1)
+            return self.search
+        return max(min(self.search / (1.0 + 0.2 * (self.slowness - 1.0)), self.left), 1e-3)
 
     @property
     def folds(self):

@@ -14,10 +14,10 @@ SHOWN = 6  # kernels of a leaderboard
 def announcement(job):
     """One line on what begins."""
     folds = f", judged by {job.folds} folds" if job.folds else ""
-    return f"{job.title} on {count(job.plan.n, 'row')} and {_columns(job.recipe)}{folds} …"
+    return f"{job.title} on {count(job.plan.n, 'row')} and {_columns_in_words(job.recipe)}{folds} …"
 
 
-def _columns(recipe):
+def _columns_in_words(recipe):
     """What the model reads: columns of numbers, and others."""
     objects = len(recipe.object_names)
     numbers = len(recipe.feature_names_) - objects
@@ -32,7 +32,7 @@ def dry_run(job):
     lines = [
         f"{job.title}, chosen by {job.criterion}",
         f"rows      {job.rows:,}, of which {job.target_rows:,} have a target",
-        f"columns   {len(recipe.used)} used, {len(recipe.ignored_)} left out; {_columns(recipe)}",
+        f"columns   {len(recipe.used)} used, {len(recipe.ignored_)} left out; {_columns_in_words(recipe)}",
         f"judged    {_judging(job)}",
         "one fit at given hyper-parameters:",
         *(f"  {line}" for line in str(job.plan).splitlines()),
@@ -60,13 +60,13 @@ def _searches(job):
 
 def page(result, repairs=()):
     """The whole result, as text, without notes that were printed when the table was read."""
-    parts = [_data(result), _model(result)]
+    parts = [_data_text(result), _model(result)]
     if result.get("verdict"):
         found = [f"{one['severity']} {one['code']}: {one['text']}\n    → {one['remedy']}" for one in result["checks"]]
         last = [] if found else result["verdict"][-1:]
         parts.append("Verdict\n  " + "\n  ".join([*result["verdict"][:-1], *last, *found]))
     if result["score"]:
-        parts.append(_score(result["score"]))
+        parts.append(_score_text(result["score"]))
     if result["test"]:
         parts.append("Test\n  " + words(result["test"], "test table").replace("\n", "\n  "))
     if result.get("forecast"):
@@ -88,7 +88,7 @@ def _forecast(found):
     return f"Forecast  with intervals of 90 %\n{table([tuple(found), *lines])}"
 
 
-def _data(result):
+def _data_text(result):
     data = result["data"]
     used = "" if data["used_rows"] == data["rows"] else f" ({data['used_rows']:,} used)"
     lines = [f"Data      {data['file']}: {data['rows']:,} rows{used}, target {data['target']}"]
@@ -187,7 +187,7 @@ def _short(kernel):
     return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.4g}", kernel)
 
 
-def _score(score):
+def _score_text(score):
     """The table of scores next to the simple models."""
     name = {"r2": "R²"}.get(score["scoring"], score["scoring"])
     has = "rmse" in score

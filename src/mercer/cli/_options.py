@@ -26,19 +26,20 @@ MOST = 1e15  # whole numbers up to here are exact as floats
 
 def seconds(text, option):
     """Seconds of "60s", "5m", "2h"; None of None."""
-    return None if text is None else _read(text, SECONDS, option, "a time such as 60s, 5m or 2h")
+    return None if text is None else _parse_quantity(text, SECONDS, option, "a time such as 60s, 5m or 2h")
 
 
 def bytes_of(text, option):
     """Bytes of "500MB", "8GB"; None of None."""
-    return None if text is None else _read(text, BYTES, option, "a size such as 500MB or 8GB")
+    return None if text is None else _parse_quantity(text, BYTES, option, "a size such as 500MB or 8GB")
 
 
 def whole(text, option, least=1):
     """A whole number of "500", "2e6", "20_000"; None of None."""
     if text is None:
         return None
-    value = _read(str(text).replace("_", "").replace(",", ""), {"": 1.0, "k": 1e3, "m": 1e6}, option, "a number")
+    plain = str(text).replace("_", "").replace(",", "")
+    value = _parse_quantity(plain, {"": 1.0, "k": 1e3, "m": 1e6}, option, "a number")
     if value != int(value):
         raise Usage(f"{option}: {text} is not a whole number")
     if not least <= value <= MOST:
@@ -46,7 +47,7 @@ def whole(text, option, least=1):
     return int(value)
 
 
-def _read(text, units, option, what):
+def _parse_quantity(text, units, option, what):
     """A positive number with a unit."""
     match = re.fullmatch(r"\s*(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)\s*([a-z]*)\s*", str(text).lower())
     if not match or match[2] not in units:
@@ -102,7 +103,7 @@ def kernel_objects(kernel, frame, settings):
         raise Usage(f"--kernel: {error}") from None
 
 
-def check_kernel(kernel, recipe, frame):
+def check_kernel_reads(kernel, recipe, frame):
     """Refuse a kernel that cannot read the columns, and columns that a kernel on objects cannot read."""
     if kernel is None or kernel == AUTO:
         return
@@ -149,7 +150,7 @@ def model_name(settings, column, notes):
         raise Usage(f"--categorical {column.name} and --numeric {column.name}: one of them")
     if is_text(column) and not asked:
         check_mixed(column, target=True)
-    kind = "categories" if asked else None if number else _labels(column, name == "auto")
+    kind = "categories" if asked else None if number else _label_kind(column, name == "auto")
     if name == "auto":
         name = "ridge" if kind is None else "gpc"
         if kind is not None:
@@ -160,7 +161,7 @@ def model_name(settings, column, notes):
     return name
 
 
-def _labels(column, numbers):
+def _label_kind(column, numbers):
     """What labels a target is, in words; None of numbers. Two ``numbers`` are two classes, if each is in some rows."""
     if is_text(column):
         return None if column.null_count() == len(column) else "text"
@@ -243,7 +244,7 @@ def kind_of(name):
 def make_estimator(settings, name, criterion, kernel, budget):
     """The estimator of a name, with nothing fitted; its searches have their share of the time."""
     cls, fixed = kind_of(name), settings.fix_kernel or criterion in ("lcurve", "discrepancy")
-    options = {"memory": budget.memory, "time_budget": budget.search, "random_state": settings.seed}
+    options = {"memory": budget.memory, "time_budget": budget.of_fit, "random_state": settings.seed}
     if criterion == "loo" and name == "ridge" and settings.criterion == "auto":
         criterion = LOO(together=True)  # copies of a row leave with it: one of them foretells the other
     if name == "stack":

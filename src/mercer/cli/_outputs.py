@@ -9,7 +9,7 @@ from pathlib import Path
 import mercer
 from mercer._atomic import replacing
 from mercer.cli._options import LABELS
-from mercer.cli._session import plain
+from mercer.cli._session import as_json
 from mercer.selection.kernels_search.found import words_of
 
 
@@ -41,7 +41,7 @@ def describe(job):
             "kernel": repr(estimator.kernel_),
             "lam": None if estimator.lam_ is None else float(estimator.lam_),
             "selection": None if model.selection_ is None else model.selection_.to_dict(),
-            "candidates": _candidates(model.selection_, estimator.fit_report_) if job.searched else [],
+            "candidates": _leaderboard(model.selection_, estimator.fit_report_) if job.searched else [],
             "fit_report": dict(estimator.fit_report_),
         },
         "score": job.score,
@@ -78,7 +78,7 @@ def add_page(result, findings, importance=()):
     return result
 
 
-def _candidates(found, report):
+def _leaderboard(found, report):
     """The leaderboard of a search over kernels, the best first: by the criterion and half a nat for each parameter.
 
     Of a mixture, with the weight that a kernel has in it.
@@ -114,7 +114,7 @@ def _save(fitted, settings, result, findings, file):
     """The model file, written beside its place and copied into the open file."""
     from mercer import files
 
-    note = {"command": settings.command, "result": plain(result), "findings": findings.to_dict()}
+    note = {"command": settings.command, "result": as_json(result), "findings": findings.to_dict()}
     note["missing"] = [str(word) for word in settings.missing or ()]  # what they meant in the fit they mean later
     note["fill_down"] = [str(name) for name in settings.fill_down or ()]
     with tempfile.TemporaryDirectory(dir=Path(settings.output).parent, prefix=".mercer-") as folder:

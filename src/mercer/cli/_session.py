@@ -99,14 +99,14 @@ def not_of_data():
         yield
 
 
-def plain(value):
+def as_json(value):
     """A value as JSON has it: numbers that are not finite are null."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [as_json(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
@@ -114,7 +114,7 @@ def plain(value):
 
 def print_json(value):
     """Print one JSON object on standard output."""
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(as_json(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def figures(value):

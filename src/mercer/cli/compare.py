@@ -4,7 +4,7 @@ import io
 
 from mercer import KernelRidge
 from mercer.cli import Usage
-from mercer.cli._options import AUTO, check_kernel, kernel_objects, read_kernel, strings_of, whole
+from mercer.cli._options import AUTO, check_kernel_reads, kernel_objects, read_kernel, strings_of, whole
 from mercer.cli._session import Session, print_json
 from mercer.cli._tables import as_recipe, check_apart, check_free, check_names, check_target, read_input, write_bytes
 from mercer.selection import compare
@@ -15,7 +15,7 @@ from mercer.tabular.columns import usable_rows
 MOST = 2000  # rows: one eigen-decomposition
 
 
-def run(settings):
+def run_compare(settings):
     """Print what each rule chooses."""
     check_free(settings.plot, "--plot", settings.force, (".png", ".svg", ".pdf"))
     check_apart(settings, ("plot",), ("data",))
@@ -27,7 +27,7 @@ def run(settings):
         frame = read_input(settings, session, settings.data, strings=strings_of(kernel, settings.target)).frame
         check_target(frame, settings.target)
         check_names(settings, frame)
-        X, y, kernel, notes = _inputs(settings, frame, kernel, most, session)
+        X, y, kernel, notes = _read_inputs(settings, frame, kernel, most, session)
         found = compare(kernel, X, y)
         if settings.plot:
             _draw(found, settings)
@@ -41,7 +41,7 @@ def run(settings):
     return 0
 
 
-def _inputs(settings, frame, kernel, most, session):
+def _read_inputs(settings, frame, kernel, most, session):
     """(X, y, kernel, notes); without a kernel, the one whose length scales leave-one-out chooses."""
     notes = []
     if kernel is None:
@@ -52,7 +52,7 @@ def _inputs(settings, frame, kernel, most, session):
         rows, _ = usable_rows(frame, settings.target, False, [])
         objects = kernel_objects(kernel, frame, settings)
         with renumber_rows(rows):
-            check_kernel(
+            check_kernel_reads(
                 kernel, as_recipe(settings).fit(frame[rows].drop(settings.target), objects=objects), frame[rows]
             )
         estimator = KernelRidge(kernel, lam=1.0)  # for its rows and its columns: λ is what is compared

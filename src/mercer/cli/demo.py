@@ -11,13 +11,13 @@ import time
 from importlib import resources
 from pathlib import Path
 
-from mercer.cli._app import run as run_command
+from mercer.cli._app import run_command
 from mercer.cli._tables import check_free
 
 TABLE, TARGET = "harvest.csv", "yield (t)"
 
 
-def _typed():
+def _command_name():
     """What has to be typed for mercer, here: its name where the shell finds this one, else its place."""
     own = Path(sys.executable).parent / ("mercer.exe" if os.name == "nt" else "mercer")
     found = shutil.which("mercer")
@@ -26,7 +26,7 @@ def _typed():
     return shlex.quote(os.path.relpath(own) if own.is_relative_to(Path.cwd()) else str(own))
 
 
-def run(settings):
+def run_demo(settings):
     """Read, choose, fit, judge, and say where the page is: one command, whose answer is told in a few lines."""
     check_free(settings.output, "--output", settings.force, (".html", ".htm"))
     began, said = time.perf_counter(), io.StringIO()
@@ -44,5 +44,5 @@ def run(settings):
     print(f"  {' '.join(result['verdict'][:-1])}")
     page = Path(settings.output).resolve()
     print(f"\nThe page about it, with sliders, is in {settings.output}: open {page.as_uri()}")
-    print(f"Your own table: {_typed()} fit your.csv --target COLUMN --report page.html")
+    print(f"Your own table: {_command_name()} fit your.csv --target COLUMN --report page.html")
     return 0

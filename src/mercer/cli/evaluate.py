@@ -13,7 +13,7 @@ SHARE = 0.5  # of the rows that must have been in the fit for it to be said
 REMEDY = "this says how well it remembers, not how well it predicts; use rows that it has not seen."
 
 
-def run(settings):
+def run_evaluate(settings):
     """Judge a model file by a table."""
     with Session(settings) as session:
         model, header = load_model(settings.model)

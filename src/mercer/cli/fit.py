@@ -11,7 +11,7 @@ from mercer.cli._job import FitJob, JudgedRows
 from mercer.cli._options import (
     AUTO,
     LABELS,
-    check_kernel,
+    check_kernel_reads,
     check_transform,
     criterion_name,
     default_model,
@@ -36,7 +36,7 @@ from mercer.tabular.shapes import hint
 EACH_ROW = ("predictions", "probabilities", "deviations")  # of scores
 
 
-def run(settings):
+def run_fit(settings):
     """Fit a model to a table."""
     for option, endings in (("output", ()), ("report", (".html", ".htm"))):
         check_free(getattr(settings, option), f"--{option}", settings.force, endings)
@@ -143,7 +143,7 @@ class TableJob(FitJob):
         objects = kernel_objects(kernel, frame[rows], self.settings)
         with renumber_rows(rows):
             recipe = as_recipe(self.settings).fit(frame[rows].drop(self.settings.target), objects=objects, sentinels={})
-            check_kernel(kernel, recipe, frame[rows])
+            check_kernel_reads(kernel, recipe, frame[rows])
         return recipe
 
     def fit(self):
@@ -258,11 +258,11 @@ class TableJob(FitJob):
     # ------------------------------------------------------------------------------------------------ the rest
     def rank_columns(self):
         """What matters, from a few rows."""
-        from mercer.report import ranked
+        from mercer.report import rank_columns
 
         table = self.frame[self.model.rows_[: self.options.rows_ranked]]
         X, y = self.model.inputs(table), self.model.targets(table)[1]
-        return ranked(self.model.estimator_, X, y, self.model.feature_names_)
+        return rank_columns(self.model.estimator_, X, y, self.model.feature_names_)
 
     def forecast_rows(self):
         """{column: values}: the next rows of the series, their predictions and intervals of 90 %."""

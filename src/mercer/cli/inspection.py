@@ -9,7 +9,7 @@ from mercer.cli._tables import check_free
 from mercer.exceptions import DataError, ModelFileError
 
 
-def run(settings):
+def run_inspect(settings):
     """Print what a model file holds; its arrays are not read."""
     with Session(settings):
         header = files.read_header(settings.model)
@@ -47,12 +47,12 @@ def run_report(settings):
         note = files.read_header(settings.model).get("note") or {}
         if "findings" not in note:
             raise DataError(f"{settings.model} has no findings for a report; it was not made by `mercer fit -o`.")
-        _write(note["findings"], output, settings)
+        _write_page(note["findings"], output, settings)
         session.say(f"Written: {output}.")
     return 0
 
 
-def _write(values, output, settings):
+def _write_page(values, output, settings):
     """Write the page of findings as a model file holds them: whatever they are, they end in a page or a message."""
     from mercer.report import Findings, write
 

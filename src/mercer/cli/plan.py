@@ -9,7 +9,7 @@ from mercer.estimators.planning import plan
 MODELS = {"ridge": "KernelRidge", "gp": "GaussianProcessRegressor"}
 
 
-def run(settings):
+def run_plan(settings):
     """Print the plan of a fit."""
     rows, features = whole(settings.rows, "--rows"), whole(settings.features, "--features")
     if settings.model not in MODELS:

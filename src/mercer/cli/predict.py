@@ -37,7 +37,7 @@ METHODS = {
 }
 
 
-def run(settings):
+def run_predict(settings):
     """Write the predictions of a table, or of the rows that come next."""
     if (settings.data is None) == (settings.forecast is None):
         raise Usage("give a table to predict, or --forecast N for the next N rows of a series")
@@ -53,20 +53,20 @@ def run(settings):
         known = [known] if isinstance(known, str) else []
         if settings.forecast is not None:
             write_table(_ahead(settings, model, session), settings.output, settings.force)
-            return _say_written(settings, settings.forecast, session)
+            return _finish(settings, settings.forecast, session)
         pages = _pages(settings, missing_words(header))
         if pages is not None:
-            return _say_written(settings, _in_batches(settings, pages, model, keep, session), session)
+            return _finish(settings, _in_batches(settings, pages, model, keep, session), session)
         reading = read_for(model, header, settings, session, tuple(dict.fromkeys([*known, *keep])))
         frame = reading.frame
         for name in keep:
             check_target(frame, name, "--keep")
         keep = tuple(dict.fromkeys([*(name for name in known if name in frame.columns), *keep]))
         say_differences(model, frame, session, keep)
-        columns = _columns_as_written(settings, model, frame, session)
+        columns = _output_columns(settings, model, frame, session)
         session.flush()
-        write_table(_beside(reading.raw, columns), settings.output, settings.force)
-        return _say_written(settings, frame.height, session)
+        write_table(_join_columns(reading.raw, columns), settings.output, settings.force)
+        return _finish(settings, frame.height, session)
 
 
 def _pages(settings, missing):
@@ -93,7 +93,7 @@ def _in_batches(settings, pages, model, keep, session):
                 frame = pages.infer_types(raw, text, dates)
                 if not start:
                     say_differences(model, frame, session, keep)
-                append(_beside(raw.select(keep), _columns_as_written(settings, model, frame, session)))
+                append(_join_columns(raw.select(keep), _output_columns(settings, model, frame, session)))
             rows = start + raw.height
             if tick is not None:
                 tick(rows)
@@ -131,16 +131,16 @@ def _ahead(settings, model, session):
     """The next rows of a series with their predictions; that they are beyond those of the fit need not be said."""
     frame = rows_ahead(model, settings.forecast)
     with not_of_data():
-        return _beside(frame, _columns_as_written(settings, model, frame, session))
+        return _join_columns(frame, _output_columns(settings, model, frame, session))
 
 
-def _columns_as_written(settings, model, frame, session):
+def _output_columns(settings, model, frame, session):
     """The predictions, with as many digits as they have where they are written as text."""
-    columns = _columns(settings, model, frame, session)
+    columns = _predictions(settings, model, frame, session)
     return columns if settings.output.lower().endswith((".parquet", ".pq")) else round_columns(columns, model)
 
 
-def _say_written(settings, rows, session):
+def _finish(settings, rows, session):
     """Say what was written."""
     if settings.output != "-":
         settings.written = [settings.output]
@@ -148,7 +148,7 @@ def _say_written(settings, rows, session):
     return 0
 
 
-def _columns(settings, model, frame, session):
+def _predictions(settings, model, frame, session):
     """{name: values} of the predictions and what was asked for beside them."""
     estimator, X = model.estimator_, model.inputs(frame)
     if is_classifier(estimator):
@@ -180,7 +180,7 @@ def round_columns(columns, model):
     }
 
 
-def _beside(kept, columns):
+def _join_columns(kept, columns):
     """The columns to keep, cell by cell as they are in the file, and the predictions beside them."""
     import polars as pl
 

@@ -1,6 +1,6 @@
 """One page about one model: a verdict in words, checks with codes, pictures, and how to do it again. One HTML file."""
 
-from mercer.report._collect import collect, ranked
+from mercer.report._collect import collect, rank_columns
 from mercer.report.checks import CHECKS, Check
 from mercer.report.findings import Findings
 from mercer.report.options import CheckThresholds, PageContext, ReportLimits
@@ -14,7 +14,7 @@ __all__ = [
     "PageContext",
     "ReportLimits",
     "collect",
-    "ranked",
+    "rank_columns",
     "render",
     "write",
 ]

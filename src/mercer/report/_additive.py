@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.report._factors import LEVELS, TEXT, all_columns, put
+from mercer.report._factors import LEVELS, TEXT, all_columns, set_factor
 from mercer.report._html import show
 from mercer.report.charts import Chart, along, axis
 from mercer.report.findings import evenly
@@ -45,17 +45,17 @@ def _curves(case, single, called):
     seasons = [number for number, _ in single if "season" in called[number]]
     curves = {}
     for own in ([pair for pair in single if (pair[0] in seasons) is season] for season in (False, True)):
-        places = {number: _places(factor, number in seasons) for number, factor in own}
+        places = {number: _part_places(factor, number in seasons) for number, factor in own}
         Z = case.take(np.zeros(max(map(len, places.values()), default=0), dtype=int))
         for number, factor in own:
-            Z = put(case, Z, factor, np.pad(places[number], (0, len(Z) - len(places[number])), mode="edge"))
+            Z = set_factor(case, Z, factor, np.pad(places[number], (0, len(Z) - len(places[number])), mode="edge"))
         parts = quietly(case.model.decompose, Z) if own else []
         for number, factor in own:
-            curves[number] = _curve(case, parts[number], factor, places[number], called[number])
+            curves[number] = _part_curve(case, parts[number], factor, places[number], called[number])
     return [curves[number] for number, _ in single]
 
 
-def _places(factor, season):
+def _part_places(factor, season):
     """Values that a curve goes through; of a season the last ones, whose waves would be lost among all."""
     if factor.kind == LEVELS:
         return factor.common_levels(SHOWN_LEVELS)
@@ -63,7 +63,7 @@ def _places(factor, season):
     return values[-PLACES:] if season else values[evenly(len(values), PLACES)]
 
 
-def _curve(case, part, factor, places, words):
+def _part_curve(case, part, factor, places, words):
     """Mean and two deviations of one part at the first places that were asked for."""
     mean, std = (case.one(values)[: len(places)] for values in (part.mean, part.std))
     whole = factor.kind == LEVELS or factor.values.min() == places[0]

@@ -32,7 +32,7 @@ def _class(case):
     return 1 if len(case.classes) == 2 else 0
 
 
-def values(case, X):
+def shown_values(case, X):
     """The number that a curve shows."""
     if case.classes is None:
         return case.predict(X)
@@ -44,7 +44,7 @@ def values(case, X):
 
 def answers(case, X):
     """What is predicted: a number, the probability of the second of two classes, or that of each of several."""
-    return quietly(case.model.quick_proba, X) if has_several(case) else values(case, X)
+    return quietly(case.model.quick_proba, X) if has_several(case) else shown_values(case, X)
 
 
 def reach(residuals, coverage=COVERAGE):

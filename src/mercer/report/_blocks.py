@@ -32,7 +32,7 @@ def blocks_section(case):
     X, found = (X - X.mean(axis=0)) / np.where(sd > 0, sd, 1.0), []
     clock = Clock(min(case.budget.left, case.limits.seconds_of_blocks))
     quick = _ridge(case, X, rows)
-    for name, blocks in _blocks(case, rows, X):
+    for name, blocks in _split_blocks(case, rows, X):
         if found and not clock.fits(clock.seconds / len(found)):
             break
         errors = [_errors(case, rows, X, block, quick) for block in blocks]
@@ -46,7 +46,7 @@ def blocks_section(case):
     return BlockFindings(rows=len(rows), listed=found)
 
 
-def _blocks(case, rows, X):
+def _split_blocks(case, rows, X):
     """[(what is left out, [which rows, …])]: both ends of each column that matters, and clusters."""
     from sklearn.cluster import KMeans
 

@@ -174,7 +174,7 @@ def make_case(model, X, y, feature_names=None, target=None, context=None, option
     if not isinstance(model, KernelEstimator):
         raise TypeError(f"a report needs a KernelEstimator of mercer.estimators, got {type(model).__name__}.")
     vectors = model.our_kernel_.domain == "vectors"
-    names, targets = _names(model, X, feature_names), _targets(y, target)
+    names, targets = _names(model, X, feature_names), _target_names(y, target)
     X = np.asarray(X, dtype=float) if vectors else _as_table(model.our_kernel_, X)
     y = np.asarray(y)
     _check_rows(model, X, y, names)
@@ -265,7 +265,7 @@ def _names(model, X, given):
     return [f"x{j + 1}" for j in range(width)]
 
 
-def _targets(y, given):
+def _target_names(y, given):
     """Names of the targets: those given, those of the frame, else y."""
     if given is not None:
         return [short(given)] if isinstance(given, str) else [short(name) for name in given] or ["y"]

@@ -56,11 +56,11 @@ def _criteria(path, note):
         "one column agree, a wide valley says that λ hardly matters.",
         axis("λ, added to the diagonal of K", [lam], "log", margin=0.02),
         axis("criterion, scaled", [[bottom, 1.3]], margin=0.0, ticks=[[0.0, "best"], [0.5, "0.5"], [1.0, "1"]]), marks,
-        _range(path.picks), note,
+        _choices_in_words(path.picks), note,
     )  # fmt: skip
 
 
-def _range(picks):
+def _choices_in_words(picks):
     """Where the choices inside the range lie, and what the difference costs."""
     sure = [one for one in picks if one.status == "ok" and isinstance(one.lam, float)]
     if not sure:
@@ -146,7 +146,8 @@ def landmarks(s):
     made = table("As landmarks doubled", ["landmarks", "leave-one-out error", "seconds"],
                  [[str(one.m), one.error, one.seconds] for one in found.stages])  # fmt: skip
     made = made if len(found.stages) > 1 else None
-    return [el("h3", "Landmarks"), el("p", found.words), panels(figures(_curve(found), "h4"), certificate, made)]
+    curve = figures(_landmark_curve(found), "h4")
+    return [el("h3", "Landmarks"), el("p", found.words), panels(curve, certificate, made)]
 
 
 LOCAL_NUMBERS = {
@@ -166,7 +167,7 @@ def local(s):
     return [el("h3", found.kind), el("p", found.words), table("What is known of it", ["what", "value"], rows)]
 
 
-def _curve(found):
+def _landmark_curve(found):
     """The leave-one-out error against the number of landmarks."""
     sizes, errors = (list(column) for column in zip(*found.curve, strict=True))
     earlier = [one for one in found.stages if one.m not in sizes]

@@ -8,7 +8,7 @@ from mercer.report._data import data_section, landmarks_section, local_section, 
 from mercer.report._effects import effects_section
 from mercer.report._fit import fit_section, targets_section
 from mercer.report._learning import given_scores, learning_section, own_scores
-from mercer.report._left_out import left_out
+from mercer.report._left_out import predict_left_out
 from mercer.report._rows import rows_section
 from mercer.report._selection import selection_section
 from mercer.report._uncertainty import uncertainty_section
@@ -71,7 +71,7 @@ def collect(estimator, X, y, *, feature_names=None, target=None, scores=None, co
     case = make_case(estimator, X, y, feature_names, target, context, options)
     judged, held = (None, None) if scores is None else given_scores(case, scores)
     case = replace(case, forward=judged is not None and judged.forward)
-    every = left_out(case) if _needs_rows_left_out(case, held) else None
+    every = predict_left_out(case) if _needs_rows_left_out(case, held) else None
     targets, case = (None, case) if every is None else targets_section(case, every)
     stated = held if every is None else case.about_target(every)
     left = stated if held is None else held
@@ -102,7 +102,7 @@ def collect(estimator, X, y, *, feature_names=None, target=None, scores=None, co
     return replace(found, verdict=verdict(found))
 
 
-def ranked(estimator, X, y, feature_names=None, options=()):
+def rank_columns(estimator, X, y, feature_names=None, options=()):
     """[(column, importance), …], the column that moves the prediction most first; empty where the inputs are objects.
 
     Importance is the root mean square change of the prediction when the column is shuffled, in standard deviations of
@@ -127,9 +127,9 @@ def ranked(estimator, X, y, feature_names=None, options=()):
     --------
     >>> import numpy as np
     >>> from mercer import KernelRidge
-    >>> from mercer.report import ranked
+    >>> from mercer.report import rank_columns
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
-    >>> [name for name, _ in ranked(KernelRidge(lam=0.1).fit(X, X[:, 1]), X, X[:, 1])]
+    >>> [name for name, _ in rank_columns(KernelRidge(lam=0.1).fit(X, X[:, 1]), X, X[:, 1])]
     ['x2', 'x1']
     """
     case = make_case(estimator, X, y, feature_names, options=options)

@@ -3,8 +3,16 @@
 import numpy as np
 
 from mercer._clock import Clock
-from mercer.report._answers import COVERAGE, answers, common_classes, has_several, interval, name_of_values, values
-from mercer.report._factors import LEVELS, NUMBER, TEXT, put, shuffled
+from mercer.report._answers import (
+    COVERAGE,
+    answers,
+    common_classes,
+    has_several,
+    interval,
+    name_of_values,
+    shown_values,
+)
+from mercer.report._factors import LEVELS, NUMBER, TEXT, set_factor, shuffle_factor
 from mercer.report._pairs import pairs_section
 from mercer.report.parts import Missing
 from mercer.report.parts_effects import ColumnImportance, EffectCurve, EffectFindings, OneInput
@@ -47,7 +55,7 @@ def _moves(case, rows, base, order):
     together = max(1000 // len(rows), 1) if case.vectors else 1  # few rows of each factor are asked for in one call
     for first in range(0, len(size), together):
         some = case.factors[first : first + together]
-        Z = [shuffled(case, X, factor, order) for factor in some]
+        Z = [shuffle_factor(case, X, factor, order) for factor in some]
         moved = answers(case, np.concatenate(Z) if together > 1 else Z[0]).reshape(len(some), *base.shape) - base
         size[first : first + len(some)] = np.sqrt(np.mean(np.sum((moved / unit) ** 2, axis=2), axis=1))
     return size / scale
@@ -106,7 +114,7 @@ def one_input(case, left, factor):
     shown = case.shown()
     end = factor.values.max() + (AHEAD * np.ptp(factor.values) if case.forward else 0.0)
     places = np.linspace(factor.values.min(), end, 360 if case.forward else 120)
-    Z = put(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
+    Z = set_factor(case, case.take(np.zeros(len(places), dtype=int)), factor, places)
     f, ends = case.predict(Z), interval(case, left, Z)
     low, high = ends or (None, None)
     return OneInput(
@@ -128,7 +136,7 @@ def _has_posterior(case):
     return case.model.probabilistic and case.model.interval_method != "mapped"
 
 
-def grid(factor, points):
+def curve_places(factor, points):
     """Values of a factor that a curve goes through: evenly from the 2 % to the 98 % point, or all if they are few."""
     if factor.kind == LEVELS:
         return factor.common_levels(SHOWN_LEVELS)
@@ -164,9 +172,9 @@ def _curves(case, factors):
 
 def dependence(case, factor):
     """The prediction averaged over rows, with one factor at each value of a grid; the band says how sure that is."""
-    places, index, each = grid(factor, POINTS), case.shown(AVERAGED), None
+    places, index, each = curve_places(factor, POINTS), case.shown(AVERAGED), None
     shape = len(places), len(index)
-    Z = put(case, case.take(np.tile(index, len(places))), factor, np.repeat(places, len(index)))
+    Z = set_factor(case, case.take(np.tile(index, len(places))), factor, np.repeat(places, len(index)))
     if has_several(case):
         each = (
             quietly(case.model.quick_proba, Z)[:, common_classes(case, SHOWN_CLASSES)].reshape(*shape, -1).mean(axis=1)
@@ -177,7 +185,7 @@ def dependence(case, factor):
         mean = f.mean(axis=1)
         down, up = mean - 2 * sd, mean + 2 * sd
     else:
-        f = values(case, Z).reshape(shape)
+        f = shown_values(case, Z).reshape(shape)
         mean, (down, up) = f.mean(axis=1), np.quantile(f, [0.1, 0.9], axis=1)
     each = None if each is None else each.T
     return EffectCurve(name=factor.name, mean=mean, low=down, high=up, each=each, **factor.along(places))

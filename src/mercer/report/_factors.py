@@ -11,7 +11,7 @@ from mercer.report._html import day, number
 from mercer.report.findings import all_short, short
 
 
-def labels(case):
+def name_parameters(case):
     """{hyper-parameter: its name by the columns that it is about}."""
     every, out = all_columns(case), {}
     owner = {place: factor for factor in case.factors for place in factor.columns}
@@ -157,7 +157,7 @@ def _in_units(factor, unit):
 
 def _of_numbers(case):
     """Factors of an array of floats: indicators of one category are one factor, two values are two levels."""
-    found, blocks = [], _blocks(case)
+    found, blocks = [], _indicator_blocks(case)
     first = {place[0]: (name, place) for name, place in blocks.items()}
     inside = {j for place in blocks.values() for j in place}
     for j, name in enumerate(case.names):
@@ -171,7 +171,7 @@ def _of_numbers(case):
     return found
 
 
-def _blocks(case):
+def _indicator_blocks(case):
     """{name: columns} of indicators, named "soil = clay", of which each row has exactly one."""
     blocks = {}
     for j, name in enumerate(case.names):
@@ -220,28 +220,28 @@ def all_columns(case):
 
 
 # ------------------------------------------------------------------------------------------------ changing
-def put(case, X, factor, value):
+def set_factor(case, X, factor, value):
     """Copy of some rows with one factor at one value: a number, or the number of a level; or at one for each row."""
     places = np.broadcast_to(value, len(X))
     state = [factor.states[k] for k in places] if factor.kind == LEVELS else places.copy()
     if isinstance(X, Table):
-        return _replaced(case, X, factor, state)
+        return _replace_column(case, X, factor, state)
     Z = X.copy()
     Z[:, factor.columns] = np.reshape(state, (len(X), -1))
     return Z
 
 
-def shuffled(case, X, factor, order):
+def shuffle_factor(case, X, factor, order):
     """Copy of some rows with one factor taken from other rows."""
     if isinstance(X, Table):
         values = X[factor.columns[0]]
-        return _replaced(case, X, factor, [values[i] for i in order])
+        return _replace_column(case, X, factor, [values[i] for i in order])
     Z = X.copy()
     Z[:, factor.columns] = X[order][:, factor.columns]
     return Z
 
 
-def _replaced(case, X, factor, values):
+def _replace_column(case, X, factor, values):
     """A table with one column changed; columns that no kernel reads are there by name, and empty."""
     read = {place for one in case.factors for place in one.columns}
     kept = {place: X[place] if place in read else [""] * len(X) for place in X.columns}

@@ -58,7 +58,7 @@ def one_input_charts(s):
     )]  # fmt: skip
 
 
-def _averaged(taken, of):
+def _rows_in_words(taken, of):
     """The rows that an average goes over, in words."""
     return "all rows" if taken >= of else f"a sample of {taken} of the {of:,} rows"
 
@@ -68,10 +68,10 @@ def _each_class(j, one, e, scale, size):
     classes = e.classes
     if one.levels:
         x, kind = level_axis(one.name, one.levels), {"big": True}
-        marks = [points(one.x, p, name, colour, **kind) for p, name, colour in _coloured(one.each, classes)]
+        marks = [points(one.x, p, name, colour, **kind) for p, name, colour in _with_colours(one.each, classes)]
     else:
         x = axis(one.name, [one.x], margin=0.01, dates=bool(one.dates))
-        marks = [line(one.x, p, name, colour) for p, name, colour in _coloured(one.each, classes)]
+        marks = [line(one.x, p, name, colour) for p, name, colour in _with_colours(one.each, classes)]
     best = [classes[k] for k in np.argmax(one.each, axis=0)]
     order = [best[0], *(b for a, b in zip(best[:-1], best[1:], strict=True) if a != b)]
     words = f"The likeliest: {', then '.join(order)}."
@@ -79,11 +79,12 @@ def _each_class(j, one, e, scale, size):
         words = f"The likeliest is {order[0]} throughout."
     if one.levels:
         words = "The likeliest: " + ", ".join(f"{b} for {a}" for a, b in zip(one.levels, best, strict=True)) + "."
-    read = f"The probability of each class, averaged over {_averaged(e.averaged, e.of)}, as only this column changes."
+    rows = _rows_in_words(e.averaged, e.of)
+    read = f"The probability of each class, averaged over {rows}, as only this column changes."
     return Chart(f"effect-{j}", f"Effect of {one.name}", read, x, scale, marks, words, None, size)
 
 
-def _coloured(each, classes):
+def _with_colours(each, classes):
     """(probabilities, class, colour) of each class."""
     return zip(each, classes, COLOURS, strict=False)
 
@@ -97,10 +98,10 @@ def _effect(j, one, e, scale, size):
     low, high = min(one.mean), max(one.mean)
     if one.levels:
         least, most = (one.levels[one.mean.index(value)] for value in (low, high))
-        read = f"The prediction, averaged over {_averaged(e.averaged, e.of)}, if all had this category."
+        read = f"The prediction, averaged over {_rows_in_words(e.averaged, e.of)}, if all had this category."
         words = f"From {show(low)} for {least} to {show(high)} for {most}."
     else:
-        read = f"The prediction, averaged over {_averaged(e.averaged, e.of)}, as only this column changes."
+        read = f"The prediction, averaged over {_rows_in_words(e.averaged, e.of)}, as only this column changes."
         words = f"The average goes from {show(low)} to {show(high)}."
         widest = max(b - a for a, b in zip(one.low, one.high, strict=True))
         if widest <= 1e-9 * (scale.domain[1] - scale.domain[0]):
@@ -119,7 +120,7 @@ def pair_charts(s):
     note = "Where the field is empty there are no rows." if z.hidden > 0 else None
     return [Chart(
         "pair", f"{z.x.name} and {z.y.name} together",
-        f"The prediction ({s.effects.what}), averaged over {_averaged(pairs.rows, s.effects.of)}, while these two "
+        f"The prediction ({s.effects.what}), averaged over {_rows_in_words(pairs.rows, s.effects.of)}, while these two "
         "change; the stronger the colour, the higher. Without interaction every row of cells has the same shape.",
         x, y, [cells(z.x.values, z.y.values, z.z, limits, s.effects.what, "high")],
         f"Between {show(z.low)} and {show(z.high)}. {_strength(best)}", note,
@@ -219,7 +220,7 @@ def fit_charts(s):
         Chart("residuals", "Residuals", "A cloud without a shape around 0 is what a good model leaves over.",
               axis("predicted, row left out", [predicted]), axis("measured − predicted", [r]),
               [rule(y=0.0), points(predicted, r, "rows", text=fit.labels)],
-              f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", _sampled(fit)),
+              f"Half of the residuals are within ±{show(float(np.median(np.abs(r))))} of 0.", _note_on_sample(fit)),
         Chart("normal", "Are the residuals normal?", "On the line they are; a steep end says that there are outliers.",
               replace(normal, label="normal distribution, deviations"), replace(normal, label="residual, deviations"),
               [rule(diagonal=True, name="normal"), points(z.normal, z.residual, "residuals", "orange")],
@@ -238,11 +239,11 @@ def first_chart(s):
         replace(both, label="predicted, row left out"), replace(both, label="measured"),
         [rule(diagonal=True, name="prediction = measurement"),
          points(fit.predicted, fit.measured, "rows", text=fit.labels)],
-        f"The root mean square difference is {show(fit.rmse)}.", _sampled(fit), SMALL,
+        f"The root mean square difference is {show(fit.rmse)}.", _note_on_sample(fit), SMALL,
     )]  # fmt: skip
 
 
-def _sampled(fit):
+def _note_on_sample(fit):
     """How many rows are drawn, where these are not all."""
     return None if fit.shown == fit.rows else f"{fit.shown} of {fit.rows} rows are drawn."
 

@@ -54,7 +54,7 @@ def fit_section(case, left, stated):
     """Predicted against measured, residuals, their structure; of labels the confusion, the ROC curve."""
     predicted = left.predicted
     if case.classes is not None:
-        return _labels(case, predicted, stated)
+        return _confusion(case, predicted, stated)
     known = np.flatnonzero(np.isfinite(predicted))
     shown = known[np.isin(known, case.shown())]
     r = case.y - predicted
@@ -71,7 +71,7 @@ def fit_section(case, left, stated):
         rmse=root_mean_square(r[known], part(case.weight, known)),
         quantiles=_normal_quantiles(r[known]),
         tests=tests,
-        by_column=[_along(factor, known, r[known]) for factor in along],
+        by_column=[_residuals_along(factor, known, r[known]) for factor in along],
     )
 
 
@@ -83,7 +83,7 @@ def _normal_quantiles(r):
     return NormalPlot(normal=ndtri((pick + 0.5) / n), residual=order[pick])
 
 
-def _along(factor, known, r):
+def _residuals_along(factor, known, r):
     """Quartiles of the residuals in bins of one column: its values, if they are few, else equally many rows each."""
     x = factor.values[known]
     values = np.unique(x)
@@ -115,19 +115,19 @@ def _structure(case, r, known, std=None):
     along = {"the prediction": fitted}
     along |= {f.name: f.values[known] for f in case.factors[:COLUMNS] if f.kind == NUMBER}
     along = {name: x for name, x in along.items() if np.ptp(x) > 0}
-    trends = [_trend(name, x, e) for name, x in along.items() if name != "the prediction"]
+    trends = [_trend_test(name, x, e) for name, x in along.items() if name != "the prediction"]
     beside = std is not None and np.isfinite(std[known]).all() and (std[known] > 0).all()
     z = e / (std[known] / std[known].max()) if beside else e
-    spreads = [_spread(name, x, z, len(along), bool(beside)) for name, x in along.items()]
+    spreads = [_spread_test(name, x, z, len(along), bool(beside)) for name, x in along.items()]
     return ResidualTests(
         rows=len(known),
-        order=_order(e),
+        order=_order_test(e),
         trend=max(trends, key=lambda one: one.share, default=None),
         spread=min(spreads, key=lambda one: (one.p, -one.ratio), default=None),
     )
 
 
-def _trend(name, x, e):
+def _trend_test(name, x, e):
     """Share of the variance of the residuals that a cubic in one column explains, and how likely by chance."""
     t = (rankdata(x) - 1) / (len(x) - 1) * 2 - 1  # ranks: one far row does not decide; equal values share one
     A = np.column_stack([t, t**2, t**3])
@@ -141,7 +141,7 @@ def _trend(name, x, e):
     return ResidualTrend(name=name, share=share, p=p)
 
 
-def _spread(name, x, e, tests, beside):
+def _spread_test(name, x, e, tests, beside):
     """Whether |e| differs between parts of the rows along x, by ranks, and the size in the worst part over the best."""
     parts = np.array_split(np.argsort(x, kind="stable"), min(5, len(x) // 6))
     sizes = np.sqrt([np.mean(e[part] ** 2) for part in parts])
@@ -150,7 +150,7 @@ def _spread(name, x, e, tests, beside):
     return ResidualSpread(name=name, p=min(p * tests, 1.0), ratio=ratio, parts=len(parts), beside=beside)
 
 
-def _order(e):
+def _order_test(e):
     """Correlation of each residual with the next one, and how many standard errors that is."""
     d = e - e.mean()
     total = float(d @ d)
@@ -159,7 +159,7 @@ def _order(e):
 
 
 # ---------------------------------------------------------------------------------------------- labels
-def _labels(case, predicted, stated):
+def _confusion(case, predicted, stated):
     """Confusion table, and for two classes the ROC curve."""
     from sklearn.metrics import confusion_matrix
 

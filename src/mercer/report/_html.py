@@ -18,13 +18,13 @@ def number(value, digits=3):
         return "not a number" if value != value else "∞" if value > 0 else "−∞"
     if value == 0 or 1e-3 <= abs(value) < LARGEST:
         plain = f"{value:.{digits}g}"
-        return grouped(value, 0) if abs(float(plain)) >= 10**digits else plain.replace("-", "−")
+        return group_thousands(value, 0) if abs(float(plain)) >= 10**digits else plain.replace("-", "−")
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".").replace("-", "−")
-    return power(int(exponent)) if mantissa == "1" else f"{mantissa} × {power(int(exponent))}"
+    return power_of_ten(int(exponent)) if mantissa == "1" else f"{mantissa} × {power_of_ten(int(exponent))}"
 
 
-def grouped(value, decimals):
+def group_thousands(value, decimals):
     """A number with so many decimals, thousands apart from 10 000 on."""
     text = f"{value:,.{decimals}f}".replace("-", "−")
     return text.replace(",", THIN if abs(value) >= 9_999.5 else "")
@@ -37,10 +37,10 @@ def day(value):
 
 def unit_text(exponent):
     """What 10ⁿ of something is called on an axis."""
-    return {6: "millions", 9: "billions"}.get(exponent) or power(exponent)
+    return {6: "millions", 9: "billions"}.get(exponent) or power_of_ten(exponent)
 
 
-def power(exponent):
+def power_of_ten(exponent):
     """10ⁿ."""
     return f"10{str(exponent).translate(RAISED)}"
 
@@ -62,11 +62,11 @@ def show(value):
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return grouped(value, 0)
+        return group_thousands(value, 0)
     return number(value) if isinstance(value, float) else str(value)
 
 
-def listed(names, limit=3):
+def name_some(names, limit=3):
     """Names in a row, the rest counted."""
     more = len(names) - limit
     return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
@@ -160,7 +160,7 @@ def table(caption, head, rows, classes=None, hidden=False):
     return el("div", made, class_=kind, tabindex="0", role="region", aria_label=caption)
 
 
-def filled(head, rows):
+def drop_empty_columns(head, rows):
     """(head, rows) without the columns in which no row has anything."""
     kept = [j for j in range(len(head)) if any(row[j] not in (None, "") for row in rows)]
     return [head[j] for j in kept], [[row[j] for j in kept] for row in rows]

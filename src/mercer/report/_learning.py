@@ -126,7 +126,7 @@ def learning_section(case, alone):
     if case.budget.skips("learning curve"):
         return case.budget.missing
     rows = case.shown(most)
-    sizes, errors, spreads, why = _curve(case, rows)
+    sizes, errors, spreads, why = _errors_by_size(case, rows)
     if len(sizes) < 2:
         return Missing(missing=why)
     whole = alone is not None and alone.one_by_one and len(rows) == case.n
@@ -142,7 +142,7 @@ def learning_section(case, alone):
     )
 
 
-def _curve(case, rows):
+def _errors_by_size(case, rows):
     """(sizes, errors, standard errors over the folds, why there are no more), the small sizes first, in time."""
     clock = Clock(min(case.budget.left, case.limits.seconds_of_learning))
     split = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in case.folds()]

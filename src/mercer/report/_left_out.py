@@ -11,7 +11,7 @@ from mercer.selection.judging import RowsLeftOut, quietly, refit_left_out
 FEWEST = 30  # rows of a fit that is timed
 
 
-def left_out(case):
+def predict_left_out(case):
     """Predictions of the rows left out, of all targets: what the model has itself, or by refits where that is rough."""
     model = case.model
     if not case.seen:

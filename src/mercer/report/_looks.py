@@ -3,7 +3,7 @@
 from scipy.special import bdtr, bdtrc, chdtrc
 
 from mercer.report import _remedies as remedy
-from mercer.report._html import last_doubling, listed, number, percent, show, with_error
+from mercer.report._html import last_doubling, name_some, number, percent, show, with_error
 from mercer.report._looks_data import check
 
 CONSTANT = ("mean", "commonest class")  # models that answer always the same
@@ -11,7 +11,7 @@ INTERVALS = ("gaussian", "intervals", "quantiles")  # kinds of uncertainty with 
 
 
 # ------------------------------------------------------------------------------------------------- fit
-def _judged(s):
+def _split_models(s):
     """(the model itself, the others that have a score)."""
     this, *others = s.scores.models
     return this, [one for one in others if one.score is not None]
@@ -20,7 +20,7 @@ def _judged(s):
 @check("M201")
 def no_better_than_mean(s, at):
     """Not better than answering always the same."""
-    this, others = _judged(s)
+    this, others = _split_models(s)
     base = next((one.score for one in others if one.name in CONSTANT), 0.0)
     score, error = this.score, this.error or 0.0
     if score is not None and score - error <= base:
@@ -31,10 +31,10 @@ def no_better_than_mean(s, at):
         yield f"R² is {with_error(score, this.error)}: {what}."
 
 
-@check("M202", remedy.better_than_simple)
+@check("M202", remedy.for_simple_models)
 def worse_than_simple(s, at):
     """A linear model, neighbours or trees do better."""
-    this, best = _judged(s)[0], _best_simple(s)
+    this, best = _split_models(s)[0], _best_simple(s)
     if None not in (this.score, best) and best.score > this.score + max(at.better, this.error or 0.0):
         yield f"{s.scores.metric} is {this.score:.3f}, that of the {best.name} {best.score:.3f}."
 
@@ -42,7 +42,7 @@ def worse_than_simple(s, at):
 @check("M208")
 def as_good_as_simple(s, at):
     """A linear model or neighbours have the same score or a better one, within the error of the model."""
-    this, best = _judged(s)[0], _best_simple(s)
+    this, best = _split_models(s)[0], _best_simple(s)
     if None in (this.score, best) or any(worse_than_simple(s, at)) or any(no_better_than_mean(s, at)):
         return
     if best.score >= this.score:
@@ -52,20 +52,21 @@ def as_good_as_simple(s, at):
 
 def _best_simple(s):
     """The best simple model beside a constant; None where there is none."""
-    return max((one for one in _judged(s)[1] if one.name not in CONSTANT), key=lambda one: one.score, default=None)
+    others = (one for one in _split_models(s)[1] if one.name not in CONSTANT)
+    return max(others, key=lambda one: one.score, default=None)
 
 
 @check("M210")
-def never_predicted(s, at):
+def unpredicted_classes(s, at):
     """Classes that no row was taken for."""
     found = s.fit.never
     if found:
         rows, one = sum(one.rows for one in found), len(found) == 1
-        named = f"{'Class' if one else 'Classes'} {listed([one.name for one in found], 3)} {'is' if one else 'are'}"
+        named = f"{'Class' if one else 'Classes'} {name_some([one.name for one in found], 3)} {'is' if one else 'are'}"
         yield f"{named} never predicted, though {rows} of the rows left out are of {'it' if one else 'them'}."
 
 
-@check("M203", remedy.stiff)
+@check("M203", remedy.for_trend)
 def residual_trend(s, at):
     """A smooth shape is left in the residuals."""
     found = None if s.scores.forward else s.fit.tests.trend
@@ -73,7 +74,7 @@ def residual_trend(s, at):
         yield f"A curve along {found.name} explains {percent(found.share)} of the variance of the residuals."
 
 
-@check("M204", remedy.spread)
+@check("M204", remedy.for_spread)
 def changing_spread(s, at):
     """The size of the residuals changes."""
     found = s.fit.tests.spread
@@ -93,7 +94,7 @@ def ordered_residuals(s, at):
         yield f"Residuals of neighbouring rows are alike: their correlation is {found.r:.2f}."
 
 
-@check("M206", remedy.nested)
+@check("M206", remedy.for_optimism)
 def optimism(s, at):
     """Choosing on the rows that judge seems to gain a lot."""
     found = s.scores.optimism
@@ -117,7 +118,7 @@ def more_rows(s, at):
         )
 
 
-@check("M209", remedy.beyond)
+@check("M209", remedy.for_blocks)
 def worse_on_blocks(s, at):
     """Far worse than a simpler model where rows were left out in blocks."""
     worst = max(filter(None, map(_beside_simpler, s.blocks.listed if s.blocks else ())), default=None)
@@ -139,7 +140,7 @@ def _beside_simpler(block):
 
 
 # ----------------------------------------------------------------------------------------- uncertainty
-@check("M301", remedy.covered)
+@check("M301", remedy.for_coverage)
 def coverage(s, at):
     """Intervals hold too few or too many rows."""
     u = s.uncertainty
@@ -176,7 +177,7 @@ def _is_off(found, level, n, at):
     return abs(found - level) > at.coverage and tail < at.coverage_p
 
 
-@check("M302", remedy.calibrated)
+@check("M302", remedy.for_calibration)
 def probabilities_off(s, at):
     """Stated probabilities do not come true."""
     u = s.uncertainty

@@ -1,7 +1,7 @@
 """What the checks of the data and of single rows look at, M1xx and M6xx; and the registry of all looks."""
 
 from mercer.report._given_away import HOW_LEAKED, ORDER
-from mercer.report._html import listed, number, percent
+from mercer.report._html import name_some, number, percent
 
 LOOKS: dict = {}  # {code: (the function that looks, its remedy where that depends on the reader or the model)}
 
@@ -46,7 +46,7 @@ def constant_columns(s, at):
     """Columns with one value."""
     names = [one.name for one in [*s.data.features, *s.data.categories] if one.distinct == 1]
     if names:
-        yield f"{listed(names)} {'has' if len(names) == 1 else 'have'} one value only."
+        yield f"{name_some(names)} {'has' if len(names) == 1 else 'have'} one value only."
 
 
 @check("M104")
@@ -126,7 +126,7 @@ def outliers(s, at):
     """Rows that the others do not explain."""
     found = s.rows.residuals
     if found and found.outliers:
-        names = listed([one.row for one in found.rows[: found.outliers]], 5)
+        names = name_some([one.row for one in found.rows[: found.outliers]], 5)
         yield (
             f"{found.outliers} of {found.known} left-out residuals are beyond {found.limit} robust standard "
             f"deviations: row {names}."
@@ -139,4 +139,5 @@ def influential(s, at):
     found = s.rows.influence
     if found and found.largest is not None and found.largest > at.cook:
         names = [one.row for one in found.rows if one.cook and one.cook > at.cook]
-        yield (f"Cook's distance is above {at.cook:g} for row {listed(names, 5)}; the largest is {found.largest:.2g}.")
+        names = name_some(names, 5)
+        yield f"Cook's distance is above {at.cook:g} for row {names}; the largest is {found.largest:.2g}."

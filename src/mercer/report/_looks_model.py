@@ -1,12 +1,12 @@
 """What the checks of the choice of λ and the kernel look at, M4xx, and those of numerics, M5xx."""
 
 from mercer.report import _remedies as remedy
-from mercer.report._html import listed, number, percent, show
+from mercer.report._html import name_some, number, percent, show
 from mercer.report._looks_data import check
 
 
 # ------------------------------------------------------------------------------------------- selection
-@check("M401", remedy.lam_bound)
+@check("M401", remedy.for_lam_bound)
 def lam_at_bound(s, at):
     """λ ended at the edge of what was searched."""
     chosen = s.selection.chosen
@@ -16,12 +16,12 @@ def lam_at_bound(s, at):
         yield f"λ = {show(chosen.lam)} is at the end of what was searched ({chosen.status.replace('_', ' ')})."
 
 
-@check("M402", remedy.parameter_bound)
+@check("M402", remedy.for_parameter_bound)
 def parameter_at_bound(s, at):
     """A length scale or another hyper-parameter ended at a bound."""
     named = [f"{name} = {show(value)}" for name, value in s.selection.chosen.at_bound or ()]
     if named:
-        yield f"At a bound: {listed(named, 4)}."
+        yield f"At a bound: {name_some(named, 4)}."
 
 
 @check("M403")
@@ -41,7 +41,7 @@ def rules_disagree(s, at):
         )
 
 
-@check("M404", remedy.follows_noise)
+@check("M404", remedy.for_interpolation)
 def interpolates(s, at):
     """As many degrees of freedom as rows."""
     dof, n = _dof(s), s.data.fitted_rows
@@ -49,7 +49,7 @@ def interpolates(s, at):
         yield f"The fit has {dof:.1f} effective degrees of freedom for {n} rows: it follows the noise too."
 
 
-@check("M405", remedy.too_flat)
+@check("M405", remedy.for_constant_fit)
 def too_smooth(s, at):
     """Hardly any degree of freedom is used."""
     dof = _dof(s)
@@ -58,7 +58,7 @@ def too_smooth(s, at):
 
 
 @check("M406")
-def lam_not_chosen(s, at):
+def better_lam(s, at):
     """λ was given, and another one is clearly better."""
     path = s.selection.path
     if path and s.selection.chosen.criterion is None and path.loss and path.loss > at.given_cost:
@@ -72,7 +72,7 @@ def unseen_parameters(s, at):
     """The criterion does not see a parameter."""
     flat = s.selection.chosen.flat or []
     if flat:
-        yield f"The criterion does not change with {listed(flat)}."
+        yield f"The criterion does not change with {name_some(flat)}."
 
 
 # -------------------------------------------------------------------------------------------- numerics
@@ -89,7 +89,7 @@ def near_singular(s, at):
 
 
 @check("M502")
-def not_converged(s, at):
+def no_convergence(s, at):
     """A search or a solver stopped before its end."""
     chosen, report = s.selection.chosen, s.numerics.entries
     if chosen.status == "not_finite":
@@ -102,7 +102,7 @@ def not_converged(s, at):
 
 
 @check("M504")
-def search_ended(s, at):
+def early_end_of_search(s, at):
     """A search that had more to try."""
     chosen = s.selection.chosen
     if chosen.status in ("time_budget", "stopped"):

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.ndimage import maximum_filter
 
 from mercer._clock import Clock
-from mercer.report._answers import values
-from mercer.report._factors import LEVELS, put
+from mercer.report._answers import shown_values
+from mercer.report._factors import LEVELS, set_factor
 from mercer.report.parts import Missing
 from mercer.report.parts_effects import GridSide, PairEffect, PairFindings, PairSurface
 
@@ -27,19 +27,19 @@ def pairs_section(case, moving):
         return Missing(missing="The interaction of columns takes too long for this model, and is left out.")
     found.sort(key=lambda one: -one[1].strength)
     (first, second), _ = found[0]
-    return PairFindings(listed=[one for _, one in found], rows=min(_averaged(case), case.n),
+    return PairFindings(listed=[one for _, one in found], rows=min(_count_averaged(case), case.n),
                         surface=_surface(case, first, second))  # fmt: skip
 
 
-def _averaged(case):
+def _count_averaged(case):
     """Rows that an average over pairs goes over: fewer where each prediction asks for many values of the kernel."""
     return int(min(ROWS, max(ENTRIES // case.fitted_rows, FEWEST)))
 
 
 def _interactions(case, factors):
     """[(factors, effect)] of the pairs that were done within the time."""
-    index, clock = case.shown(_averaged(case)), Clock(min(case.budget.left, case.limits.seconds_of_pairs))
-    base = values(case, case.take(index))
+    index, clock = case.shown(_count_averaged(case)), Clock(min(case.budget.left, case.limits.seconds_of_pairs))
+    base = shown_values(case, case.take(index))
     scale = float(base.std())
     unit = float(np.abs(base).max()) or 1.0
     if not scale > 1e-9 * unit:
@@ -71,11 +71,11 @@ def _averages(case, factors, at, index):
     """The prediction at each column of ``at``, the values of the factors, averaged over rows; asked for all at once."""
     Z = case.take(np.tile(index, at.shape[1]))
     for factor, value in zip(factors, at, strict=True):
-        Z = put(case, Z, factor, np.repeat(value, len(index)).astype(factor.values.dtype))
-    return values(case, Z).reshape(at.shape[1], -1).mean(axis=1)
+        Z = set_factor(case, Z, factor, np.repeat(value, len(index)).astype(factor.values.dtype))
+    return shown_values(case, Z).reshape(at.shape[1], -1).mean(axis=1)
 
 
-def _places(factor):
+def _grid_places(factor):
     """Values of one side of the surface: evenly between the 2 % and the 98 % point, or the commonest levels."""
     if factor.kind == LEVELS:
         return factor.common_levels(LEVEL_GRID)
@@ -89,10 +89,10 @@ def _surface(case, first, second):
     """The average prediction over two factors; None where there are no rows near."""
     if first.kind == LEVELS and second.kind != LEVELS:
         first, second = second, first  # numbers along the bottom
-    x, y = _places(first), _places(second)
-    index = case.shown(_averaged(case))
+    x, y = _grid_places(first), _grid_places(second)
+    index = case.shown(_count_averaged(case))
     z = np.array([_averages(case, (first, second), np.array([x, np.full(len(x), b)]), index) for b in y])
-    near = _near(first, second, x, y)
+    near = _cells_near_rows(first, second, x, y)
     return PairSurface(
         x=GridSide(name=first.name, **first.along(x, "values")),
         y=GridSide(name=second.name, **second.along(y, "values")),
@@ -103,7 +103,7 @@ def _surface(case, first, second):
     )
 
 
-def _near(first, second, x, y):
+def _cells_near_rows(first, second, x, y):
     """Which cells have a row in them or beside them; categories have no beside."""
     across, up = _cell(first, x), _cell(second, y)
     inside = (across >= 0) & (up >= 0)

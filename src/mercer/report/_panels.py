@@ -43,12 +43,12 @@ def figure(made, heading="h3"):
         el("div", svg.draw(made), class_="plot", id=f"plot-{made.key}"),
         el("ul", legend, class_="legend") if legend else None,
         el("figcaption", stand_out(made.alt), stand_out(f" {made.note}") if made.note else None),
-        _numbers(made),
+        _fold_numbers(made),
         class_="chart broad" if made.size == BROAD else "chart",
     )
 
 
-def _numbers(made):
+def _fold_numbers(made):
     """How to read a chart, and the numbers behind it, or some of them."""
     found = numbers_of(made)
     read = el("p", made.read, class_="read")

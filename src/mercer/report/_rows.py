@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._clock import Clock
 from mercer.gram.duplicates import duplicate_groups, identities_of
 from mercer.report._factors import TEXT, column_of, is_far
 from mercer.report.findings import short
@@ -21,6 +22,7 @@ from mercer.selection.judging import quietly, root_mean_square
 from mercer.selection.noise import nearest
 
 INPUTS, LETTERS = 5, 48  # columns beside a row, and letters of a text
+TIMED = 200  # rows whose nearest others are found to see how long it takes
 
 
 def rows_section(case, left, stated):
@@ -31,23 +33,27 @@ def rows_section(case, left, stated):
         duplicates=_duplicates(case),
         copies=case.copies,
         alone=_lonely(case),
-        inputs=[factor.name for factor in _beside(case)],
+        inputs=[factor.name for factor in _columns_beside(case)],
         residuals=_largest_residuals(case, left) if regression else None,
         influence=_influence(case) if regression else None,
         surprising=None if regression else _surprising(case, stated),
     )
 
 
-def _beside(case):
+def _columns_beside(case):
     """The factors whose values stand beside a row: those that matter most, without marks of what was missing."""
     there = case.by_importance if case.factors else []
     return [factor for factor in there if (factor.kind == TEXT or factor.moves) and not factor.marks][:INPUTS]
 
 
-def _inputs(case, i):
-    """[[value, whether it is odd], …] of a row, in the order of `_beside`."""
-    return [[short(column_of(case.X, factor.columns[0])[i], LETTERS), False] if factor.kind == TEXT
-            else [factor.text(factor.values[i]), factor.odd(factor.values[i])] for factor in _beside(case)]  # fmt: skip
+def _input_values(case, i):
+    """[[value, whether it is odd], …] of a row, in the order of `_columns_beside`."""
+    return [
+        [short(column_of(case.X, factor.columns[0])[i], LETTERS), False]
+        if factor.kind == TEXT
+        else [factor.text(factor.values[i]), factor.odd(factor.values[i])]
+        for factor in _columns_beside(case)
+    ]
 
 
 def _largest_residuals(case, left):
@@ -61,7 +67,8 @@ def _largest_residuals(case, left):
     z = np.where(known, z, 0.0) / (size or 1.0)
     worst, limit = np.argsort(-np.abs(z), kind="stable")[: case.limits.rows_listed], case.checks.outlier
     rows = [ResidualRow(row=case.label(i), measured=float(case.y[i]), predicted=float(left.predicted[i]),
-                        residual=float(e[i]), z=float(z[i]), odd=is_far(case.y[i], case.y), inputs=_inputs(case, i))
+                        residual=float(e[i]), z=float(z[i]), odd=is_far(case.y[i], case.y),
+                        inputs=_input_values(case, i))
             for i in worst]  # fmt: skip
     return LargestResiduals(outliers=int(np.sum(np.abs(z) > limit)), known=int(known.sum()), limit=limit, rows=rows)
 
@@ -122,6 +129,11 @@ def _lonely(case):
         return None
     if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
         return None
+    if case.budget.limited and case.n > TIMED:  # all pairs of rows: how long they take is measured on some of them
+        clock = Clock()
+        quietly(nearest, case.kernel, case.kernel.validate(case.take(np.arange(TIMED))))
+        if case.budget.skips("rows far from all others", 4.0 * clock.seconds * (case.n / TIMED) ** 2):
+            return None
     other = quietly(nearest, case.kernel, X)
     value = np.array([float(np.asarray(case.kernel(X[i : i + 1], X[j : j + 1]))[0, 0]) for i, j in enumerate(other)])
     correlation = value / np.sqrt(diagonal * diagonal[other])
@@ -141,4 +153,4 @@ def _surprising(case, left):
         own = left.proba[np.arange(case.n), np.searchsorted(case.classes, case.y)]
         order = np.argsort(np.nan_to_num(own, nan=2.0), kind="stable")[: min(most, int(np.isfinite(own).sum()))]
     return [SurprisingRow(row=case.label(i), class_=str(case.y[i]), predicted=str(left.predicted[i]),
-                          probability=float(own[i]), inputs=_inputs(case, i)) for i in order]  # fmt: skip
+                          probability=float(own[i]), inputs=_input_values(case, i)) for i in order]  # fmt: skip

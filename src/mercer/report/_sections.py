@@ -1,7 +1,7 @@
 """The first sections of the page: verdict, checks, data, fit and uncertainty."""
 
 from mercer.report import _figures
-from mercer.report._html import day, el, filled, listed, name, show, table
+from mercer.report._html import day, drop_empty_columns, el, name, name_some, show, table
 from mercer.report._panels import SIGNS, absent, bar, figures, fold, mark_commands, panels, remark, section
 from mercer.report.checks import CHECKS
 
@@ -54,10 +54,10 @@ def checks(s):
     """Everything that fired, worst first."""
     if not s.checks:
         return section("checks", "What to know", el("p", f"All {len(CHECKS)} checks passed."))
-    return section("checks", "What to know", el("ul", [_check(one) for one in s.checks], class_="checks"))
+    return section("checks", "What to know", el("ul", [_fired_check(one) for one in s.checks], class_="checks"))
 
 
-def _check(one):
+def _fired_check(one):
     """One check that fired; its code leads to what it means."""
     about = f"about-{one.code.lower()}"
     head = el(
@@ -84,26 +84,26 @@ def _check(one):
 def data(s):
     """Rows, columns, notes, and the target."""
     d = s.data
-    words = [el("p", f"{_rows(d)}{_size(d)}")]
+    words = [el("p", f"{_count_rows(d)}{_size(d)}")]
     if d.notes:
         words.append(el("ul", [el("li", mark_commands(note)) for note in d.notes], class_="notes"))
     if d.left_out:
-        words.append(remark(f"Left out of this page, since its time budget was used up: {listed(d.left_out, 6)}."))
+        words.append(remark(f"Left out of this page, since its time budget was used up: {name_some(d.left_out, 6)}."))
     if d.more:
         words.append(remark(f"{d.more} more columns are not listed."))
     classes = None
     if d.target.classes:
         rows = [[name(one.name), one.rows, bar(one.rows / d.rows)] for one in d.target.classes]
         classes = table(f"Classes of {s.title}", ["class", "rows", "share"], rows)
-    columns = [one for one in (_numbers(d), _categories(d)) if one is not None]
+    columns = [one for one in (_number_columns(d), _categories(d)) if one is not None]
     columns = el("div", columns, class_="wide stack") if columns else None
     made = panels(columns, classes, figures(_figures.data_charts(s)))
     if len(d.features) + len(d.categories) > 12:
         made = fold("All columns", made)
-    return section("data", "Data", *words, made, *_targets(s))
+    return section("data", "Data", *words, made, *_target_table(s))
 
 
-def _rows(d):
+def _count_rows(d):
     """How many rows the page is about, and the model was fitted on."""
     if d.fitted_rows == d.rows:
         return f"{show(d.rows)} rows"
@@ -121,14 +121,14 @@ def _size(d):
     return f", {d.columns} columns: " + ", ".join(f"{count} {word}" for count, word in kinds) + "."
 
 
-def _numbers(d):
+def _number_columns(d):
     """The columns of numbers."""
-    rows = [[name(one.name), *_values(one), one.distinct] for one in d.features]
+    rows = [[name(one.name), *_quartile_cells(one), one.distinct] for one in d.features]
     head = ["column", "least", "quarter", "median", "three quarters", "most", "values"]
     return table("Columns of numbers", head, rows, classes="wide") if rows else None
 
 
-def _values(one):
+def _quartile_cells(one):
     """The quartiles of a column as numbers, or as dates."""
     quartiles = (one.low, one.q1, one.middle, one.q3, one.high)
     return [day(value) for value in quartiles] if one.dates else quartiles
@@ -142,7 +142,7 @@ def _categories(d):
     return table("Columns of categories", head, rows, classes="wide") if rows else None
 
 
-def _targets(s):
+def _target_table(s):
     """A table over several targets, and pictures of a few."""
     found = s.targets
     if not found:
@@ -228,7 +228,7 @@ def _scores(scores):
         label = el("strong", name(one.name)) if k == 0 else name(one.name)
         rows.append([label, one.score, one.error, one.rmse, one.mae])
     head = ["model", scores.metric, "±", "RMSE", "mean |error|"]
-    return table("How good, beside simple models", *filled(head, rows))
+    return table("How good, beside simple models", *drop_empty_columns(head, rows))
 
 
 def _confusion(fit_):

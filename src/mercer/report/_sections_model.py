@@ -2,7 +2,18 @@
 
 from mercer.report import _choices, _figures
 from mercer.report._additive import part_charts
-from mercer.report._html import Safe, el, filled, listed, name, percent, show, size_text, table, with_four_digits
+from mercer.report._html import (
+    Safe,
+    drop_empty_columns,
+    el,
+    name,
+    name_some,
+    percent,
+    show,
+    size_text,
+    table,
+    with_four_digits,
+)
 from mercer.report._panels import absent, bar, code, figures, fold, panels, remark, section
 
 LISTED = 8  # columns of the table of importance; the rest is folded away
@@ -33,7 +44,7 @@ def selection(s):
                            classes="wide"))  # fmt: skip
     hyper = [absent(one) for one in why]
     hyper += [remark(f"{chosen.more} more hyper-parameters are not listed.")] if chosen.more else []
-    inside = panels(more, _picks(sel.path), _hyper(chosen), _candidates(sel.candidates))
+    inside = panels(more, _picks(sel.path), _hyper(chosen), _candidate_table(sel.candidates))
     return section(
         "selection", title, *words, panels(_moves(sel), figures(part_charts(s))), panels(shown),
         fold("The rules, the hyper-parameters and the kernels that were compared", *hyper, inside),
@@ -56,7 +67,7 @@ def _hyper(chosen):
     rows = [[name(one.name), one.value, el("span", f"{show(one.low)} to {show(one.high)}", class_="keep"),
              one.error] for one in chosen.parameters]  # fmt: skip
     head = ["hyper-parameter", "value", "bounds", "error of its log"]
-    return table("Hyper-parameters of the kernel", *filled(head, rows)) if rows else None
+    return table("Hyper-parameters of the kernel", *drop_empty_columns(head, rows)) if rows else None
 
 
 def _picks(path):
@@ -68,10 +79,10 @@ def _picks(path):
         end = "" if one.status == "ok" else one.status.replace("_", " ")
         rows.append([one.rule, one.lam, one.dof, one.loss, end])
     head = ["rule", "λ", "degrees of freedom", "leave-one-out error, times the least", "where it ended"]
-    return table("The λ that each rule chooses", *filled(head, rows))
+    return table("The λ that each rule chooses", *drop_empty_columns(head, rows))
 
 
-def _candidates(listed):
+def _candidate_table(listed):
     """Kernels that were compared, in words."""
     rows = [[el("span", one.words or with_four_digits(one.kernel)), one.value - listed[0].value] for one in listed]
     head = ["kernel", "criterion, behind the first"]
@@ -90,7 +101,7 @@ def effects(s):
     if e.more:
         words.append(remark(f"{e.more} weaker columns are not listed."))
     if e.texts:
-        words.append(absent(f"Texts have importance, but neither curve nor slider: {listed(e.texts, 5)}."))
+        words.append(absent(f"Texts have importance, but neither curve nor slider: {name_some(e.texts, 5)}."))
     elif not s.whatif:
         words.append(absent(s.whatif.missing))
     if not e.pairs and e.curves:
@@ -122,14 +133,14 @@ def rows(s):
     if not r.duplicates.listed:
         equal = "There are no equal inputs with different targets."
         words.append(absent(equal if r.duplicates.compared else "Objects of this kind are not compared for equality."))
-    first = [_surprising(r), _largest(s)] if regression else [_surprising(r)]
+    first = [_surprising(r), _largest_table(s)] if regression else [_surprising(r)]
     spread = "spread of the target" if regression else "classes beyond one"
     tables = [
-        _table("Rows that move the fit most", ["row", "Cook's distance", "leverage", "DFFITS"],
+        _isolated_table("Rows that move the fit most", ["row", "Cook's distance", "leverage", "DFFITS"],
                [[one.row, one.cook, one.leverage, one.dffits] for one in (r.influence.rows if r.influence else ())]),
-        _table("Equal inputs with different targets", ["rows", "how many", spread],
+        _isolated_table("Equal inputs with different targets", ["rows", "how many", spread],
                [[", ".join(one.rows), one.count, one.spread] for one in r.duplicates.listed]),
-        _table("Rows far from all others", ["row", "nearest", "correlation under the kernel"],
+        _isolated_table("Rows far from all others", ["row", "nearest", "correlation under the kernel"],
                [[one.row, one.nearest, one.correlation] for one in (r.alone.rows if r.alone else ())]),
     ]  # fmt: skip
     first, tables = ([one for one in part if one is not None] for part in (first, tables))
@@ -138,28 +149,28 @@ def rows(s):
     return section("rows", "Rows to look at", *first, more)
 
 
-def _largest(s):
+def _largest_table(s):
     """The rows with the largest residuals, and their inputs."""
     r = s.rows
     rows = [[one.row, _odd(show(one.measured)) if one.odd else one.measured, one.predicted, one.residual, one.z,
-             *_inputs(one)] for one in (r.residuals.rows if r.residuals else ())]  # fmt: skip
+             *_input_cells(one)] for one in (r.residuals.rows if r.residuals else ())]  # fmt: skip
     head = ["row", f"{s.title}, measured", "predicted", "residual", "in sd", *map(name, r.inputs)]
-    return _table("Largest residuals of rows left out", head, rows, bool(r.inputs))
+    return _isolated_table("Largest residuals of rows left out", head, rows, bool(r.inputs))
 
 
 def _surprising(r):
     """The rows whose class surprises the model, and their inputs."""
-    rows = [[one.row, one.class_, one.predicted, one.probability, *_inputs(one)] for one in r.surprising or ()]
+    rows = [[one.row, one.class_, one.predicted, one.probability, *_input_cells(one)] for one in r.surprising or ()]
     head = ["row", "class", "predicted", "probability of its class", *map(name, r.inputs)]
-    return _table("Rows whose class surprises the model most", head, rows, bool(r.inputs))
+    return _isolated_table("Rows whose class surprises the model most", head, rows, bool(r.inputs))
 
 
-def _inputs(one):
+def _input_cells(one):
     """The inputs of a row; a value that is far from most is marked."""
     return [_odd(value) if odd else name(value) for value, odd in one.inputs]
 
 
-def _table(caption, head, rows, whole=False):
+def _isolated_table(caption, head, rows, whole=False):
     """A table whose texts, which come from the data, are isolated; None without rows."""
     cells = [[name(cell) if isinstance(cell, str) and not isinstance(cell, Safe) else cell for cell in row]
              for row in rows]  # fmt: skip
@@ -182,7 +193,7 @@ def _numerics(s):
             report.append([key.replace("_", " "), with_four_digits(text) if key == "kernel" else text])
     search = None
     if n.search:
-        found = [[key, _words(value)] for key, value in n.search.items() if value is not None]
+        found = [[key, _value_as_text(value)] for key, value in n.search.items() if value is not None]
         search = table("The search", ["what", "value"], found)
     words = None
     if n.support:
@@ -200,13 +211,14 @@ def _with_unit(key, value):
             return size_text(value)
         if "seconds" in key:
             return f"{show(float(value))} s"
-    return _words(value)
+    return _value_as_text(value)
 
 
-def _words(value):
+def _value_as_text(value):
     """A value of a report as text."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_words(item)}" for key, item in value.items() if item not in (None, "", [], {}))
+        known = {key: item for key, item in value.items() if item not in (None, "", [], {})}
+        return ", ".join(f"{key} {_value_as_text(item)}" for key, item in known.items())
     return show(value)
 
 
@@ -230,12 +242,12 @@ def reproduce(s):
             table("Versions and data", ["what", "value"], [[label, el("code", value)] for label, value in facts]),
         ),
         _numerics(s),
-        remark(_held(s)),
+        remark(_data_in_file(s)),
         el("p", el("button", "Save all numbers as JSON", type="button", id="save"), hidden=True, class_="save"),
     )
 
 
-def _held(s):
+def _data_in_file(s):
     """Which of the data are in the file."""
     inputs = "and the inputs of those rows that it lists"
     if s.effects and s.effects.one_input:
@@ -259,7 +271,7 @@ def _off(s, error):
 def whatif(s):
     """Sliders that move the prediction and its interval; the script of the page brings them to life."""
     w, title = s.whatif, "What if?"
-    held = f" Held at their middle: {listed(w.held, 6)}." if w.held else ""
+    held = f" Held at their middle: {name_some(w.held, 6)}." if w.held else ""
     how = (
         "These are the model's own numbers."
         if w.own

@@ -8,7 +8,7 @@ import numpy as np
 from mercer.kernels.words import describe_together, without_ranks
 from mercer.report._additive import parts_of
 from mercer.report._data import landmarks_section, local_section
-from mercer.report._factors import labels
+from mercer.report._factors import name_parameters
 from mercer.report._html import with_four_digits
 from mercer.report._surface import has_constant, label_surface, lam_surface, rows_of_fit
 from mercer.report.findings import evenly, short
@@ -38,11 +38,11 @@ COUNTED = re.compile(r"all \d+ columns")  # of X: a category is several of them
 
 def selection_section(case):
     """What was chosen, how, and what each rule would have chosen."""
-    moves, parts = parts_of(case, words)
-    tried = None if case.model.linear else _tried(case)
+    moves, parts = parts_of(case, kernel_in_words)
+    tried = None if case.model.linear else _trials(case)
     path, surface = _path_and_surface(case)
     return SelectionFindings(
-        chosen=_chosen(case), path=path, surface=surface, candidates=_candidates(case), moves=moves, parts=parts,
+        chosen=_choice(case), path=path, surface=surface, candidates=_candidate_kernels(case), moves=moves, parts=parts,
         tried=tried,
     )  # fmt: skip
 
@@ -64,7 +64,7 @@ def _path_and_surface(case):
         ), None
     X, y, w = rows_of_fit(case, rows)
     try:
-        found = quietly(path, case.kernel, X, y, sample_weight=w, intercept=has_constant(model), criteria=[])
+        found = quietly(path, case.kernel, X, y, sample_weight=w, intercept=has_constant(model.trend), criteria=[])
     except np.linalg.LinAlgError as error:
         return Missing(missing=f"The path of λ could not be computed: {str(error).splitlines()[0]}"), None
     return quietly(_path, found, lam, len(rows), case.fitted_rows), lam_surface(case, lam)
@@ -83,24 +83,24 @@ def _why_not(model):
         return f"The L-curve, the Picard plot and the surface of the criterion need all of K{see}"
     if model.interval_method == "mapped":
         return "The path of λ and the evidence are drawn for a model of the target as it is, not of a transformed one."
-    if model.get_params(deep=False).get("loss") is None and len(_mixed(model)) > 1:
+    if model.get_params(deep=False).get("loss") is None and len(_mixture_weights(model.fit_report_)) > 1:
         return "A mixture of kernels has a λ for each of them, and no one path of λ to draw."
     return "The L-curve, the criteria and the Picard plot belong to the squared loss; this model has another one."
 
 
-def _mixed(model):
+def _mixture_weights(report):
     """{kernel: weight} of a mixture; empty of other models."""
-    found = model.fit_report_.get("kernels")
+    found = report.get("kernels")
     return found if isinstance(found, dict) else {}
 
 
-def _chosen(case):
+def _choice(case):
     """What was chosen and by what; hyper-parameters by the names of their columns, at most some of them."""
     model, kernel = case.model, case.kernel
     search, errors = case.selection, {}
     if model.linear and model.has_evidence and model.selection_ is not None and case.n <= case.limits.rows_on_path:
         errors = quietly(lambda: model.hyper_std_) or {}
-    known = labels(case)
+    known = name_parameters(case)
     called = {name: known.get(name) or name.split("__")[-1].replace("_", " ") for name in kernel.names}
     each = zip(kernel.names, np.exp(kernel.theta), np.exp(kernel.theta_bounds), strict=True)
     parameters = [HyperValue(name=called[name], value=float(value), low=float(low), high=float(high),
@@ -133,23 +133,23 @@ def _search_facts(search, called):
     }
 
 
-def _candidates(case):
+def _candidate_kernels(case):
     """The kernels of a list, best first, in words where a search over expressions made them."""
     tried = [] if case.selection is None else case.selection.candidates
-    weights = _mixed(case.model)
-    table = [CandidateKernel(kernel=short(repr(one.kernel), LETTERS), words=words(case, one.kernel), lam=one.lam,
-                             value=one.value, status=one.status, weight=weights.get(repr(one.kernel)))
+    weights = _mixture_weights(case.model.fit_report_)
+    table = [CandidateKernel(kernel=short(repr(one.kernel), LETTERS), words=kernel_in_words(case, one.kernel),
+                             lam=one.lam, value=one.value, status=one.status, weight=weights.get(repr(one.kernel)))
              for one in tried]  # fmt: skip
     return sorted(table, key=lambda one: one.value)[:CANDIDATES]
 
 
 def _all_words(case):
     """The kernel in words; of a mixture how many there are, and the heaviest."""
-    text, count = words(case, case.kernel), len(_mixed(case.model))
+    text, count = kernel_in_words(case, case.kernel), len(_mixture_weights(case.model.fit_report_))
     return text if count < 2 else f"a mixture of {count} kernels, first of all {text}"
 
 
-def words(case, *kernels):
+def kernel_in_words(case, *kernels):
     """A kernel in words, periods in the units of the reader; or what several do that read the same columns."""
     text = describe_together([_in_units(case, kernel) for kernel in kernels], case.names if case.vectors else None)
     return short(with_four_digits(COUNTED.sub("all columns", text)), LETTERS)
@@ -164,7 +164,7 @@ def _in_units(case, kernel):
     return kernel.in_units({}, units)
 
 
-def _tried(case):
+def _trials(case):
     """λ and the value of the criterion where a search kept them."""
     history = [] if case.selection is None else case.selection.history
     pairs = [(one["lam"], one["value"]) for one in history if np.isfinite(one.get("value", np.nan)) and "lam" in one]

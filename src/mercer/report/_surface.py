@@ -12,9 +12,9 @@ FACTORS = np.geomspace(0.25, 4.0, 17)  # of all length scales
 LAMS, REACH = 25, 18.0
 
 
-def has_constant(model):
+def has_constant(trend):
     """Whether there is an unpenalised constant."""
-    return model.trend not in (None, False)
+    return trend not in (None, False)
 
 
 def lam_surface(case, lam):
@@ -64,7 +64,9 @@ def _evidence(case, kernel, data, lams, criterion):
     """The criterion for all λ, nan where the kernel is singular to rounding."""
     X, y, w = data
     try:
-        found = quietly(path, kernel, X, y, lams=lams, sample_weight=w, intercept=has_constant(case.model), criteria=[])
+        found = quietly(
+            path, kernel, X, y, lams=lams, sample_weight=w, intercept=has_constant(case.model.trend), criteria=[]
+        )
     except np.linalg.LinAlgError:
         return np.full(len(lams), np.nan)
     return quietly(lambda: found.curve(criterion, lams))

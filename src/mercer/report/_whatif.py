@@ -8,7 +8,7 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Matern52
 from mercer.report._answers import COVERAGE, answers, has_several, interval, is_skewed, name_of_values
 from mercer.report._effects import AHEAD
-from mercer.report._factors import LEVELS, NUMBER, put
+from mercer.report._factors import LEVELS, NUMBER, set_factor
 from mercer.report.parts import Missing
 from mercer.report.parts_effects import ConstantWidth, KernelSum, ModelWidth, Slider, StandInError, WhatIfFindings
 from mercer.selection.judging import quietly, root_mean_square
@@ -38,7 +38,7 @@ def whatif_section(case, left):
     own = _own(case, seen.rows, shown)
     if own is None:
         learnt = _Places(case, moving, start, PLACES, 0)
-        model = _stand_in(case, learnt.coded, _to_link(case, answers(case, learnt.rows)))
+        model = _fit_stand_in(case, learnt.coded, _to_link(case, answers(case, learnt.rows)))
         off = np.abs(_from_link(case, quietly(model.predict, seen.coded)) - shown).reshape(len(shown), -1).max(axis=1)
         made = _numbers_of(model, learnt.coded)
     else:
@@ -97,7 +97,7 @@ def _typical(case):
     for factor in case.factors:
         if factor.kind in (NUMBER, LEVELS):
             middle = int(np.bincount(factor.values).argmax()) if factor.kind == LEVELS else np.median(factor.values)
-            row = put(case, row, factor, middle)
+            row = set_factor(case, row, factor, middle)
     return row
 
 
@@ -113,14 +113,14 @@ class _Places:
                 coded.append(np.eye(len(factor.levels))[drawn])
             else:
                 place = rng.uniform(-1.0, 1.0, count)
-                low, high = _range(case, factor)
+                low, high = _slider_ends(case, factor)
                 drawn = (low + high) / 2 + place * (high - low) / 2
                 coded.append(place[:, None])
-            self.rows = put(case, self.rows, factor, drawn)
+            self.rows = set_factor(case, self.rows, factor, drawn)
         self.coded = np.column_stack(coded)
 
 
-def _range(case, factor):
+def _slider_ends(case, factor):
     """Ends of a slider: where all but one in a hundred rows are; of a series with what is foreseen of it."""
     low, high = np.quantile(factor.values, [0.005, 0.995])
     if case.forward and len(case.factors) == 1 or not high > low:
@@ -139,7 +139,7 @@ def _sliders(case, moving, stand_in):
             begin = int(np.flatnonzero(kept == np.bincount(factor.values).argmax())[0])
             own |= {"levels": [factor.levels[k] for k in kept], "states": [s.tolist() for s in states], "start": begin}
         else:
-            low, high = sorted(float(factor.shown(v)) for v in _range(case, factor))
+            low, high = sorted(float(factor.shown(v)) for v in _slider_ends(case, factor))
             shown = factor.shown(factor.values)
             own |= {"low": low, "high": high, "start": float(factor.shown(np.median(factor.values))),
                     "whole": bool(np.all(shown == np.round(shown)))}  # fmt: skip
@@ -195,7 +195,7 @@ def _parts(case):
 
 
 # ------------------------------------------------------------------------------------------------ a stand-in
-def _stand_in(case, coded, answered):
+def _fit_stand_in(case, coded, answered):
     """A ridge regression of the model's answers at random places."""
     model = KernelRidge(Matern52(np.full(coded.shape[1], 2.0)), lam=1e-4, criterion="loo",
                         time_budget=case.limits.seconds_of_stand_in)  # fmt: skip
@@ -221,7 +221,7 @@ def _width(case, left, moving, start, tried):
     if np.ptp(reach) <= 1e-9 * float(np.abs(reach).max()):
         return ConstantWidth(is_="constant", value=float(reach.flat[0]))
     learnt = _Places(case, moving, start, PLACES, 0)
-    model = _stand_in(case, learnt.coded, np.log(_reach(case, learnt.rows, interval(case, left, learnt.rows))))
+    model = _fit_stand_in(case, learnt.coded, np.log(_reach(case, learnt.rows, interval(case, left, learnt.rows))))
     off = np.abs(quietly(model.predict, tried.coded) - np.log(reach)).reshape(len(reach), -1).max(axis=1)
     return ModelWidth(
         is_="model",

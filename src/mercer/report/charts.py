@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report._html import LARGEST, day, grouped, number, power, show
+from mercer.report._html import LARGEST, day, group_thousands, number, power_of_ten, show
 from mercer.report.findings import evenly
 
 LETTER = 8.7  # how wide a digit is in a picture on a telephone, where letters are largest
@@ -80,7 +80,7 @@ def _round(low, high, most):
     decimals = max(0, -math.floor(math.log10(shown) + 1e-9))
     decimals += abs(shown * 10**decimals - round(shown * 10**decimals)) > 1e-9  # 2.5
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [(k * step, grouped(k * shown, decimals)) for k in range(first, last + 1)], unit
+    return [(k * step, group_thousands(k * shown, decimals)) for k in range(first, last + 1)], unit
 
 
 def _dates(low, high, most):
@@ -123,7 +123,7 @@ def _log(low, high, most):
     step = math.ceil(len(powers) / most)
     powers = [p for p in powers if p % step == 0]
     plain = -3 <= powers[0] and 10.0 ** powers[-1] < LARGEST / 100
-    return [(10.0**p, number(10.0**p) if plain or p == 0 else power(p)) for p in powers], 0
+    return [(10.0**p, number(10.0**p) if plain or p == 0 else power_of_ten(p)) for p in powers], 0
 
 
 COLOURS = ("blue", "orange", "green", "purple", "yellow", "sky", "ink")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mercer._policies import OptionSet
 from mercer.report import _looks, _looks_model  # noqa: F401, each check registers itself
 from mercer.report._given_away import EQUAL, ROUNDED
-from mercer.report._html import and_list, listed, percent, show
+from mercer.report._html import and_list, name_some, percent, show
 from mercer.report._looks_data import LOOKS
 from mercer.report.options import CheckThresholds
 from mercer.report.parts_about import FiredCheck, Verdict
@@ -101,12 +101,12 @@ def verdict(s):
     """Return the headline, sentences, and the few numbers that are shown large."""
     counts = {severity: sum(one.severity == severity for one in s.checks) for severity in SEVERITIES}
     worst = next((severity for severity in (PROBLEM, WARNING) if counts[severity]), None)
-    parts = (*s.data.cautions, *_faults(s), _targets(s), _explains(s), _matters(s), _certainty(s),
+    parts = (*s.data.cautions, *_faults(s), _about_targets(s), _explains(s), _matters(s), _certainty(s),
              _odd_rows(s))  # fmt: skip
     sentences = [one for one in parts if one]
     some = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
     sentences.append(f"{and_list(some)} below." if some else "All checks passed.")
-    return Verdict(level=worst or "good", headline=WORDS[worst], sentences=sentences, numbers=_numbers(s))
+    return Verdict(level=worst or "good", headline=WORDS[worst], sentences=sentences, numbers=_large_numbers(s))
 
 
 def _faults(s):
@@ -115,11 +115,11 @@ def _faults(s):
     leak = s.data.leak
     curve = s.data.columns < 2 and leak and leak.how not in (EQUAL, ROUNDED)  # through one column: that is a model
     if "M104" in fired and not curve:
-        yield f"{fired['M104'].rstrip('.')}: the score says nothing of rows where {leak.name} is not known."
+        yield f"{fired['M104'].rstrip('.')}: the score says nothing about rows where {leak.name} is not known."
     yield from (fired[code] for code in ("M110", "M109") if code in fired)
 
 
-def _targets(s):
+def _about_targets(s):
     """Of several targets: which one this is, and how the others do."""
     found = s.targets
     if not found:
@@ -143,7 +143,9 @@ def _explains(s):
         best = "" if not others else f"; {CALLED.get(others[0].name, others[0].name)} {show(others[0].score)}"
         return f"The {metric} on rows it has not seen is {show(this.score)}{best}."
     first = (
-        "Explains {} of {} on rows it has not seen" if metric == "R²" else "Tells {} of the rows it has not seen right"
+        "Explains {} of {} on rows it has not seen"
+        if metric == "R²"
+        else "Classifies {} of the rows it has not seen correctly"
     )
     words = first.format(_share(this.score), f"the variation of {s.title}")
     simple = [one for one in others if one.name not in ("mean", "commonest class")] or others
@@ -182,9 +184,9 @@ def _certainty(s):
     if u.kind == "probabilities":
         return f"Probabilities are off by {100 * u.error:.1f} points on average ({100 * u.by_chance:.1f} by chance)."
     if u.kind == "quantiles":
-        pairs = [f"{100 * found:.0f} % below the {level:g} quantile"
+        pairs = [f"{100 * found:.0f} % are below the {level:g} quantile"
                  for level, found in zip(u.levels, u.coverage, strict=True)]  # fmt: skip
-        return f"Of the rows left out are {and_list(pairs)}."
+        return f"Of the rows left out, {and_list(pairs)}."
     return None
 
 
@@ -196,10 +198,10 @@ def _odd_rows(s):
     names = [one.row for one in found.rows[: found.outliers]]
     many = found.outliers > 1
     rest = [""] * (found.outliers - len(names))
-    return f"Row{'s' if many else ''} {listed([*names, *rest], 3)} look{'' if many else 's'} wrong."
+    return f"Row{'s' if many else ''} {name_some([*names, *rest], 3)} look{'' if many else 's'} wrong."
 
 
-def _numbers(s):
+def _large_numbers(s):
     """[(label, value, note)]: at most three."""
     this, *others = s.scores.models
     out = []

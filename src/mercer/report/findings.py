@@ -136,7 +136,7 @@ class Findings:
         size = len(json.dumps(values))
         if size > LARGEST:
             raise ValueError(f"the findings have {size} characters, more than the {LARGEST} that a page may hold.")
-        return _read(cls, values, "findings")
+        return _parse(cls, values, "findings")
 
     @property
     def regression(self):
@@ -158,22 +158,22 @@ def tidy(value):
     return plain(value)
 
 
-def _read(kind, value, where):
+def _parse(kind, value, where):
     """A value of JSON as the annotation of its field says: a part of findings where that is one."""
     if value is None or kind is Any:
         return value
     args = get_args(kind)
     if get_origin(kind) is UnionType:
         chosen = next((one for one in args if _suits(one, value)), next(filter(is_dataclass, args), Any))
-        return _read(chosen if isinstance(value, dict) or not is_dataclass(chosen) else Any, value, where)
+        return _parse(chosen if isinstance(value, dict) or not is_dataclass(chosen) else Any, value, where)
     if get_origin(kind) is list and isinstance(value, list):
-        return [_read(args[0], item, where) for item in value]
+        return [_parse(args[0], item, where) for item in value]
     if not is_dataclass(kind):
         return value
     keys = {one.name: one.name.rstrip("_") for one in fields(kind)}
     if not _suits(kind, value):
         raise ValueError(f"{where} are damaged: {kind.__name__} lacks some of {', '.join(keys.values())}.")
-    given = {one.name: _read(one.type, value[keys[one.name]], f"{where}.{one.name}")
+    given = {one.name: _parse(one.type, value[keys[one.name]], f"{where}.{one.name}")
              for one in fields(kind) if keys[one.name] in value}  # fmt: skip
     return kind(**given)
 
@@ -195,7 +195,7 @@ def plain(value):
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
-        return _number(float(value))
+        return _plain_number(float(value))
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -235,7 +235,7 @@ def evenly(count, most):
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
-def _number(value):
+def _plain_number(value):
     """Return a finite number as it is; nan is None and infinity a sign."""
     if math.isfinite(value):
         return value
@@ -245,10 +245,10 @@ def _number(value):
 def _array(values):
     """A list of an array; numbers with as many digits as a picture needs, nan and infinity as None."""
     if values.dtype.kind in "fc":
-        return [_array(row) for row in values] if values.ndim > 1 else [_rounded(x) for x in values.tolist()]
+        return [_array(row) for row in values] if values.ndim > 1 else [_six_digits(x) for x in values.tolist()]
     return [plain(item) for item in values.tolist()] if values.ndim else plain(values.tolist())
 
 
-def _rounded(x):
+def _six_digits(x):
     """Six significant digits."""
     return float(f"{x:.{DIGITS}g}") if math.isfinite(x) else None

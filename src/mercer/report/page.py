@@ -177,12 +177,12 @@ def _model_of_target(s):
     """The model as words, and what was made of its target."""
     made = s.numerics.entries
     if "inside" not in made:
-        return _words(s.estimator)
+        return _class_in_words(s.estimator)
     target = "" if made["target"] == "none" else f" of the transformed target ({made['target']})"
-    return f"{_words(made['inside'])}{target}"
+    return f"{_class_in_words(made['inside'])}{target}"
 
 
-def _words(name):
+def _class_in_words(name):
     """The name of a class as words."""
     if name in MODELS:
         return MODELS[name]

@@ -132,7 +132,7 @@ def _text_of(axis, value):
 
 
 # ------------------------------------------------------------------------------------------------ marks
-def _line(mark, x, y, tips):
+def _draw_line(mark, x, y, tips):
     d, pen = [], "M"
     for a, b in zip(mark.x, mark.y, strict=True):
         u, v = x(a), y(b)
@@ -144,7 +144,7 @@ def _line(mark, x, y, tips):
     return el("path", class_=f"line c-{mark.colour} d{mark.dash}", d="".join(d), **tips)
 
 
-def _points(mark, x, y, tips):
+def _draw_points(mark, x, y, tips):
     places = [(x(a), y(b)) for a, b in zip(mark.x, mark.y, strict=True)]
     places = [(u, v) for u, v in places if u is not None and v is not None]
     kind = f"{'big ' if mark.big else ''}{mark.shape} c-{mark.colour}"
@@ -165,20 +165,20 @@ def _between(mark, x, y):
     return [row for row in rows if None not in row]
 
 
-def _band(mark, x, y, tips):
+def _draw_band(mark, x, y, tips):
     rows = _between(mark, x, y)
     there = "L".join(f"{_p(u)} {_p(low)}" for u, low, _ in rows)
     back = "L".join(f"{_p(u)} {_p(high)}" for u, _, high in reversed(rows))
     return el("path", class_=f"band c-{mark.colour}", d=f"M{there}L{back}Z", **tips) if rows else Safe("")
 
 
-def _sticks(mark, x, y, tips):
+def _draw_sticks(mark, x, y, tips):
     """From the middle, which is the place, to both ends."""
     d = [f"M{_p(u)} {_p((low + high) / 2)}V{_p(low)}V{_p(high)}" for u, low, high in _between(mark, x, y)]
     return el("path", class_=f"line c-{mark.colour}", d="".join(d), **tips)
 
 
-def _bars(mark, x, y, tips):
+def _draw_bars(mark, x, y, tips):
     floor, d = y(0.0), []
     for a, b, v in zip(mark.edges[:-1], mark.edges[1:], mark.y, strict=True):
         if v:
@@ -186,7 +186,7 @@ def _bars(mark, x, y, tips):
     return el("path", class_=f"bars c-{mark.colour}", d="".join(d), **tips)
 
 
-def _rule(mark, x, y, tips):
+def _draw_rule(mark, x, y, tips):
     if mark.diagonal:
         low, high = max(x.axis.domain[0], y.axis.domain[0]), min(x.axis.domain[1], y.axis.domain[1])
         d = f"M{_p(x(low))} {_p(y(low))}L{_p(x(high))} {_p(y(high))}"
@@ -197,7 +197,7 @@ def _rule(mark, x, y, tips):
     return el("path", class_=f"rule c-{mark.colour} d{mark.dash}", d=d)
 
 
-def _cells(mark, x, y, tips):
+def _draw_cells(mark, x, y, tips):
     """One path for each shade."""
     across, up = _edges([x(v) for v in mark.x]), _edges([y(v) for v in mark.y])
     paths = []
@@ -225,15 +225,22 @@ def _edges(places):
     return [2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1]]
 
 
-_MARKS = {"line": _line, "points": _points, "band": _band, "sticks": _sticks, "bars": _bars, "rule": _rule,
-          "cells": _cells}  # fmt: skip
+_MARKS = {
+    "line": _draw_line,
+    "points": _draw_points,
+    "band": _draw_band,
+    "sticks": _draw_sticks,
+    "bars": _draw_bars,
+    "rule": _draw_rule,
+    "cells": _draw_cells,
+}
 
 
 def key(mark):
     """A small picture of a mark, for the legend."""
     colour = f"c-{mark.colour}"
     if mark.kind == "points":
-        one = _points(replace(mark, x=[14.0], y=[7.0]), lambda v: v, lambda v: v, {})
+        one = _draw_points(replace(mark, x=[14.0], y=[7.0]), lambda v: v, lambda v: v, {})
     else:
         d = {"band": "M1 2H27V12H1Z", "bars": "M8 2H20V12H8Z", "cells": "M6 1H22V13H6Z"}.get(mark.kind, "M1 7H27")
         kind = {"sticks": "line", "cells": f"cell s{mark.shade}"}.get(mark.kind, mark.kind)
