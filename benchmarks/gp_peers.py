@@ -51,11 +51,12 @@ class Mercer(Library):
         from contextlib import ExitStack
 
         from mercer._threads import few_threads
+        from mercer.gram import Rows
         from mercer.selection import Evidence
         from mercer.selection.search.objective import CriterionObjective, Record
 
         kernel = self._kernel(variance, length)
-        objective = CriterionObjective(kernel, self.X, self.y[:, None], Evidence(), Record(), intercept=False)
+        objective = CriterionObjective(kernel, Rows(self.X, self.y[:, None]), Evidence(), Record())
         z, n = objective.start(kernel, noise), len(self.y)
         self.held = ExitStack()  # as during a search, which sets the threads of BLAS once and not in every evaluation
         self.held.enter_context(few_threads(n))

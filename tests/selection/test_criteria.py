@@ -170,7 +170,7 @@ def test_projected(data, rng):
     assert (P.n, P.q, P.lam, P.info["solver"]) == (30, 4, LAM, Kinv.info["solver"])
     with pytest.raises(ValueError, match="dependent"):
         Projected(Kinv, np.ones((30, 2)))
-    with pytest.raises(ValueError, match="leaves nothing"):
+    with pytest.raises(ValueError, match="trend"):
         Projected(Explicit(np.eye(1), 1.0), np.ones((1, 2)))
     alone = Projected(Explicit(np.eye(1) / 2, 1.0), np.ones((1, 1)))  # the trend goes through the one row
     assert_allclose(alone.regress(np.array([[3.0]])), ([[0.0]], [[3.0]]))
@@ -254,7 +254,7 @@ def test_disposable_inverse_is_used_once(data):
     X, y, _ = data
     Kinv = Cholesky().resolvent(TiledGram(KERNEL, X)).unchecked(LAM, whole=True)
     LOO().adjoint(Kinv, y)
-    with pytest.raises(ValueError, match="given its array away"):
+    with pytest.raises(ValueError, match="array"):
         Kinv.dense()
     kept = Explicit(np.eye(3), 1.0)
     kept.dense()[:] = 7.0
@@ -264,19 +264,19 @@ def test_disposable_inverse_is_used_once(data):
 def test_bad_arguments(data):
     X, y, _ = data
     P, z = system(X, y, None, True)
-    with pytest.raises(ValueError, match="score must be"):
+    with pytest.raises(ValueError, match="score"):
         LOO("mse").value(P, z)
-    with pytest.raises(ValueError, match="robust must be"):
+    with pytest.raises(ValueError, match="robust"):
         GCV("sturdy").value(P, z)
-    with pytest.raises(ValueError, match="weights must be"):
+    with pytest.raises(ValueError, match="weights"):
         Evidence(weights="many").value(P, z)
-    with pytest.raises(ValueError, match="fewer than the 40 folds"):
+    with pytest.raises(ValueError, match="40"):
         KFold(40).value(P, z)
-    with pytest.raises(ValueError, match="at least 2"):
+    with pytest.raises(ValueError, match="n_splits"):
         KFold(1).value(P, z)
-    with pytest.raises(ValueError, match="groups for"):
+    with pytest.raises(ValueError, match="groups"):
         GroupKFold(np.zeros(30)).value(P, z)
-    with pytest.raises(ValueError, match="30 rows"):
+    with pytest.raises(ValueError, match="30"):
         GroupKFold([0, 1]).value(P, z)
     for make in (
         Cholesky().resolvent(DenseGram.from_matrix(-np.eye(3))),

@@ -59,20 +59,14 @@ class KernelSearchOptions(Options):
     most_rows: int = 6000  # on which candidates are compared: beyond, hyper-parameters hardly change
     series_rows: int = 2000  # the same along a series
     survivors: int = 6  # candidates that go on to more rows
-    shares: tuple = (
-        0.2,
-        0.4,
-        1.0,
-    )  # of the time, spent by the end of each of three levels; of two, the mean of the first
+    shares: tuple = (0.2, 0.4, 1.0)  # of the time, spent by the end of each level; of two levels the last two
     series_shares: tuple = (0.5, 0.7, 1.0)  # the same along a series, whose parts are found on the first level
     part_gain: float = 2.0  # nats that a further part has to bring beside those for its hyper-parameters
     most_parts: int = 4  # parts added along time to one candidate
     most_lengths: int = 60  # columns beyond which one length scale serves all
     gain: float = 1e-3  # gain in the mean log density below which a descent ends, where a comparison is to come
     final_gain: float = 1e-4  # the same of the best candidate on all rows
-    length_spread: float = (
-        1.5  # standard deviation of log ℓⱼ around their mean: lengths are alike unless rows say otherwise
-    )
+    length_spread: float = 1.5  # deviation of log ℓⱼ around their mean: alike unless rows say otherwise
 
 
 @dataclass(frozen=True)

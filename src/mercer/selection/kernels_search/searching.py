@@ -32,8 +32,7 @@ class LevelSearch(ABC):
         options = self.options
         steps = options.first_rows, options.first_rows * options.growth
         sizes = [size for size in steps if size * 1.5 < self.most] + [self.most]
-        first, second, last = self.shares
-        shares = {1: (last,), 2: (0.5 * (first + second), last), 3: self.shares}[len(sizes)]
+        shares = self.shares[-len(sizes) :]
         status = self._within(shares[0], self._first, self._level(sizes[0]))
         for size, share in zip(sizes[1:], shares[1:], strict=True):
             kept = self.best(keep if size == self.most else options.survivors)
