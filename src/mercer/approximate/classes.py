@@ -17,7 +17,7 @@ from mercer.inference.classes import ClassModel, ClassPosterior, OneAgainstRest
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.softmax import Softmax
-from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.inference.temperature import apply_temperature, best_temperature, left_out_losses
 from mercer.kernels import Kernel
 from mercer.selection import PriorOptions, SearchOptions
 from mercer.selection.priors import LogNormal, Priors, as_prior, weak_priors
@@ -163,7 +163,7 @@ class ClassProblem(Problem):
         one = np.minimum(rows.row_weight, 1.0) / rows.weights()[rows.index]  # of the weight of a point: one copy
         prob, number = posterior.loo(rows.index, one, self.averaging), rows.row_y[:, 0].astype(int)
         temperature = best_temperature(prob, number, rows.row_weight) if self.tempers else 1.0
-        losses = left_out_losses(tempered(prob, temperature), number, rows.row_weight)
+        losses = left_out_losses(apply_temperature(prob, temperature), number, rows.row_weight)
         flat = self.classes == 2
         b = posterior.constant * posterior.coef.sum(axis=0) + (self.mean or 0.0)
         fit.learnt = {

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.approximate.classes import ApproximateClasses
 from mercer.approximate.labels import stratified_order
 from mercer.approximate.options import ClassOptions, TimeOptions
-from mercer.inference.temperature import best_temperature, left_out_losses, tempered
+from mercer.inference.temperature import apply_temperature, best_temperature, left_out_losses
 from mercer.kernels.hyper import lengths_of
 
 
@@ -86,7 +86,7 @@ class ClassesByRows(ABC):
         problem, rows, f, judged = self.problem, self.rows, self.at(at.kernel), self.some(self.options.judged)
         number, weight, prob = self.number[judged], rows.weights()[judged], self.left_out(f, judged)
         temperature = best_temperature(prob, number, weight) if problem.tempers else 1.0
-        prob = tempered(prob, temperature)
+        prob = apply_temperature(prob, temperature)
         losses = left_out_losses(prob, number, weight)
         wrong = prob.argmax(axis=1) != number
         error, sure = (float(np.average(values, weights=weight)) for values in (wrong, prob.max(axis=1)))

@@ -17,7 +17,7 @@ from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator, over_partitions
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows, TiledGram, take
-from mercer.inference.temperature import tempered
+from mercer.inference.temperature import apply_temperature
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.result import ProgressSupport, with_progress
 
@@ -213,7 +213,7 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
         return ClassProblem(**sizes, **options, **self._parameters_of_problem())
 
     def _left_out_rows(self):
-        proba = tempered(self.loo_probabilities_, self.temperature_)  # as predict_proba has them
+        proba = apply_temperature(self.loo_probabilities_, self.temperature_)  # as predict_proba has them
         how = "leave-one-out probabilities at the kernel of the fit"
         best = self.classes_[proba.argmax(axis=1)].astype(object)
         return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
@@ -261,7 +261,7 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
 
     def _proba(self, X, averaging):
         parts = [self._fitted.posterior.proba(k, self._diagonal(new), averaging) for new, k in self._blocks(X)]
-        return tempered(np.concatenate(parts), self.temperature_)
+        return apply_temperature(np.concatenate(parts), self.temperature_)
 
     def quick_proba(self, X):
         """P(class), with several classes by the variances that are typical of the rows: a hundred times as quick.

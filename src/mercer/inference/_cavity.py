@@ -3,15 +3,11 @@
 import numpy as np
 from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
 
-WIDE = 2.0
 Z = np.arange(-46, 47) * 0.25  # in units of s: the tilted peak moves by up to s <= 2 of them
 U = np.arange(-80, 81) * 0.5
 SLOPE = np.log(0.5 * expit(U) * expit(-U))
-DEEP = -36.0  # where σ(f) is eᶠ to the last digit
-NODES, DROP = 801, 38.0
-FAR = 30.0  # s from which on the nodes of `_grid` are too far apart for the bend of σ at 0
+DROP = 38.0  # in log h: beyond, a density is 0
 LEGENDRE = np.polynomial.legendre.leggauss(120)
-BLOCK = 2048
 
 
 def tilted_probit(mean, var, hazard):
@@ -27,14 +23,15 @@ def tilted_logit(mean, var, link):
     s, peak = np.sqrt(var), mean + var  # where eᶠ N(f) peaks, as wide as N
     out = np.empty((3, len(mean)))
     out[0], out[1], out[2] = mean + 0.5 * var, 1.0, 0.0  # Z = E eᶠ, where all of it is deep in the tail
-    deep, narrow = peak + np.minimum(0.5 * var, 9.0 * s) < DEEP, s < WIDE
+    deep, narrow = peak + np.minimum(0.5 * var, 9.0 * s) < -36.0, s < 2.0  # where σ(f) is eᶠ to the last digit
     cut = ~(narrow | deep) & (0.5 * U[0] ** 2 - U[0] * peak < DROP * var)  # the nodes of `_wide` would end too early
     own = lambda m, s: _grid(link, m, s**2, np.ones_like(m))  # noqa: E731
-    rules = ((narrow & ~deep, _narrow), (cut & (s < FAR), own), (cut & (s >= FAR), _far))
+    far = s >= 30.0  # where the nodes of `_grid` are too far apart for the bend of σ at 0
+    rules = ((narrow & ~deep, _narrow), (cut & ~far, own), (cut & far, _far))
     for chosen, rule in (*rules, (~(narrow | cut | deep), _wide)):
         rows = np.flatnonzero(chosen)
-        for i in range(0, rows.size, BLOCK):
-            part = rows[i : i + BLOCK]
+        for i in range(0, rows.size, 2048):
+            part = rows[i : i + 2048]
             out[:, part] = rule(mean[part], s[part])
     return tuple(out)
 
@@ -89,19 +86,19 @@ def _far(mean, s):
 def trapezoid_power(link, mean, var, power):
     """Any link and power, on a grid around the mode of the tilted density that ends where it has fallen by e⁻³⁸."""
     out = np.empty((3, len(mean)))
-    for i in range(0, len(mean), BLOCK):
-        part = slice(i, i + BLOCK)
+    for i in range(0, len(mean), 2048):
+        part = slice(i, i + 2048)
         out[:, part] = _grid(link, mean[part], var[part], power[part])
     return tuple(out)
 
 
-def _grid(link, mean, var, power):
+def _grid(link, mean, var, power, nodes=801):
     low, high = _range(link, mean, var, power)
-    f = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, NODES)
+    f = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, nodes)
     log_h = power[:, None] * link.log(f) - 0.5 * (f - mean[:, None]) ** 2 / var[:, None]
     total = logsumexp(log_h, axis=1)
     p = np.exp(log_h - total[:, None])
-    log_z = total + np.log((high - low) / (NODES - 1)) - 0.5 * np.log(2.0 * np.pi * var)
+    log_z = total + np.log((high - low) / (nodes - 1)) - 0.5 * np.log(2.0 * np.pi * var)
     first, second = link.derivatives(f)
     return _from_moments(log_z, p, power[:, None] * first, -power[:, None] * second)
 

@@ -24,8 +24,6 @@ from mercer.inference.sites import SitePosterior
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
 SEARCH = {"laplace": 1e-7, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
-ROUGH = 1e-3  # tolerance of a value without a gradient, which is only to be compared with that of other starts
-SWEEPS = 2  # of EP for each iteration allowed: damped ones are shorter
 SETTINGS = ("constant", "max_iter", "tol", "n_samples", "random_state")
 POSTERIORS = {
     "laplace": SitePosterior,
@@ -109,11 +107,11 @@ class ClassModel:
         if index is not self._index:  # of a level of a search: the same array in each of its trials
             every = len(index) == self.likelihoods[0].n
             self._likelihoods = self.likelihoods if every else [one.rows(index) for one in self.likelihoods]
-            self._starts = {j: _placed(*start, index) for j, start in self._starts.items()}
+            self._starts = {j: _scatter_start(*start, index) for j, start in self._starts.items()}
             self._index = index
         for j, likelihood in enumerate(self._likelihoods):
             start = self._starts.get(j, (None, None))[1]
-            tol = max(self.tol, SEARCH[self._learns_by] if gradient else ROUGH)
+            tol = max(self.tol, SEARCH[self._learns_by] if gradient else 1e-3)  # a value is compared with other starts
             found = self._approximate(self._learns_by, K, likelihood, start, tol)
             self._starts[j] = index, found.start
             if not gradient:
@@ -125,7 +123,7 @@ class ClassModel:
 
     def _approximate(self, inference, K, likelihood, start, tol, clock=FOREVER):
         """A Gaussian approximation."""
-        sweeps = SWEEPS * self.max_iter
+        sweeps = 2 * self.max_iter  # of EP: damped ones are shorter
         if inference == "ep":
             return expectation_propagation(K, likelihood, start=start, max_iter=sweeps, tol=tol, clock=clock)
         approximate = softmax_laplace if inference == "softmax" else laplace
@@ -133,7 +131,7 @@ class ClassModel:
 
     def _one(self, K, j, memory, clock):
         """The posterior of one problem."""
-        likelihood, sweeps = self.likelihoods[j], SWEEPS * self.max_iter
+        likelihood, sweeps = self.likelihoods[j], 2 * self.max_iter
         if self.inference == "quadrature":
             return quadrature(K, likelihood, tol=self.tol, max_iter=sweeps, memory=memory)
         if self.inference == "mcmc":
@@ -246,7 +244,7 @@ def _gram_of(kernel, points, constant):
     return stored_with(TiledGram(kernel, points), constant)
 
 
-def _placed(before, start, index):
+def _scatter_start(before, start, index):
     """(index, start): what was found for the rows ``before``, put in place among more of them; None among others."""
     if len(before) == len(index) and np.array_equal(before, index):
         return index, start

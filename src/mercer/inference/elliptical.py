@@ -9,13 +9,8 @@ from mercer.inference.diagnostics import ess, rhat
 from mercer.inference.mode import LATE
 from mercer.inference.nodes import Measure, NodePosterior
 
-CHAINS = 4
-TURNS = 200
-LEAST = 30  # draws of a chain, the forgotten ones too, that are made in any case
-SHOWN = 50  # quantities whose R̂ and effective size are computed
 
-
-def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, max_iter=200, clock=FOREVER):
+def elliptical(K, likelihood, *, n_samples=1000, chains=4, random_state=0, max_iter=200, clock=FOREVER, least=30):
     """Draws of p(f | y) ∝ p(y | f) N(f | 0, K): on ellipses of the Gaussian that EP finds, by slices of the rest.
 
     Parameters
@@ -30,6 +25,8 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
         Of expectation propagation.
     clock : Clock, default=FOREVER
         When to end with the draws there are; the first third of them is then forgotten.
+    least : int, default=30
+        Draws of a chain, the forgotten ones too, that are made in any case.
 
     Returns
     -------
@@ -51,9 +48,9 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=CHAINS, random_state=0, 
     rng = np.random.default_rng(random_state)
     measure = Measure(K, likelihood, max_iter, clock=clock.part(0.5))
     with few_threads(K.n):
-        eps, turns = _chains(measure, n_samples, chains, rng, clock)
+        eps, turns = _run_chains(measure, n_samples, chains, rng, clock, least)
         log_z, error = _evidence(measure, eps.shape[0] * eps.shape[1], rng)
-    shown = _watched(measure, eps)
+    shown = _quantities(measure, eps)
     info = {
         "chains": chains,
         "draws": eps.shape[1],
@@ -87,14 +84,14 @@ class Draws(NodePosterior):
         return self.sites.loo(index, share)
 
 
-def _watched(measure, eps):
-    """f at some rows, and log p(y | f), of each draw: (chains, draws, quantities)."""
-    rows = np.unique(np.linspace(0, len(measure.F) - 1, SHOWN).astype(int))
+def _quantities(measure, eps):
+    """f at fifty rows, and log p(y | f), of each draw: (chains, draws, quantities)."""
+    rows = np.unique(np.linspace(0, len(measure.F) - 1, 50).astype(int))
     f = measure.mean + eps @ measure.G.T
     return np.concatenate([f[:, :, rows], measure.likelihood.value(f)[:, :, None]], axis=2)
 
 
-def _chains(measure, draws, chains, rng, clock):
+def _run_chains(measure, draws, chains, rng, clock, least):
     """ε of the kept draws, (chains, draws, rank), and how often the likelihood was evaluated."""
     rank, G, warm = measure.rank, measure.G, draws // 2
     state = rng.standard_normal((chains, rank))
@@ -108,7 +105,7 @@ def _chains(measure, draws, chains, rng, clock):
         angle = rng.uniform(0.0, 2.0 * np.pi, chains)
         low, high = angle - 2.0 * np.pi, angle.copy()
         open_ = np.ones(chains, dtype=bool)
-        for _ in range(TURNS):
+        for _ in range(200):
             c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
             trial = c * f + s * g
             value = measure.log_ratio(measure.mean + trial)
@@ -124,7 +121,7 @@ def _chains(measure, draws, chains, rng, clock):
             angle = np.where(open_, rng.uniform(low, high), angle)
         out[:, i % draws] = state  # those to be forgotten stand where the last ones will
         made = warm + i + 1
-        if LEAST <= made < warm + draws and clock.spent:
+        if least <= made < warm + draws and clock.spent:
             return out[:, np.arange(made // 3 - warm, i + 1) % draws], turns
     return out, turns
 

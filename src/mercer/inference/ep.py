@@ -11,9 +11,6 @@ from mercer.solvers.coupled import site_inverse
 from mercer.solvers.small import solve_each
 
 DAMPING = (1.0, 0.05)  # the first, and the least, share of a new site that is taken over
-CALM = 1.5  # a change larger than this many times the last one is answered by more damping, and by forgetting
-MEMORY = 8  # earlier sweeps that Anderson's mixing looks at
-RIDGE = 1e-10
 
 
 def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8, clock=FOREVER):
@@ -111,7 +108,7 @@ class _Sites:
         scale = 1.0 + np.abs(self.current.f).max(initial=0.0)
         moved = np.abs(f - self.current.f).max(initial=0.0) / scale
         change = max(float(moved), float(np.abs(np.log(var / self.var)).max(initial=0.0)))
-        if change > CALM * self.change:
+        if change > 1.5 * self.change:  # it swings: more damping, and the sweeps before are forgotten
             self.damping, self.history = max(0.5 * self.damping, DAMPING[1]), []
         self.change = change
         self._renew(np.stack([copies * curve / left, copies * (slope + mean * curve) / left]))
@@ -121,7 +118,7 @@ class _Sites:
     def _renew(self, target):
         """Anderson's mixing: the combination of the last sweeps whose residual is least, and then a damped step."""
         now = np.stack([self.tau, self.nu])
-        self.history = [*self.history[-MEMORY:], (now, target - now)]
+        self.history = [*self.history[-8:], (now, target - now)]
         x, r = self.history[-1]
         if len(self.history) > 1:
             unit = np.stack([self.var, np.sqrt(self.var)])  # so that both kinds of parameter count alike
@@ -129,7 +126,7 @@ class _Sites:
             dr = np.stack([r - old for _, old in self.history[:-1]])
             A = (dr * unit).reshape(len(dr), -1)
             gram = A @ A.T
-            gram += RIDGE * np.trace(gram) * np.eye(len(dr))
+            gram += 1e-10 * np.trace(gram) * np.eye(len(dr))
             mix = solve_each(gram, A @ (r * unit).ravel()) if np.trace(gram) > 0 else np.zeros(len(dr))
             x, r = x - np.tensordot(mix, dx, 1), r - np.tensordot(mix, dr, 1)
         new = x + self.damping * r

@@ -9,12 +9,8 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from mercer.inference._cavity import tilted_logit, tilted_probit, trapezoid_power
 
-ROOT_2 = np.sqrt(2.0)
-BLOCK = 4096  # rows integrated at once
-WIDE = 2.0  # standard deviation above which the integral is done in f, below in (f − μ)/s
 Z = np.arange(-38, 39) * 0.25  # nodes in units of s, on [−9.5, 9.5]
 U = np.arange(-80, 81) * 0.5  # nodes in units of f, on [−40, 40]
-FRACTION_TERMS = 60
 
 
 class Link:
@@ -83,8 +79,8 @@ class Logit(Link):
         s, sign = np.sqrt(var).ravel(), np.where(mean > 0, -1.0, 1.0).ravel()
         m = -np.abs(mean).ravel()  # the small tail, which keeps its digits
         out = np.empty(m.size)
-        for i in range(0, m.size, BLOCK):
-            out[i : i + BLOCK] = _logistic_normal(m[i : i + BLOCK], s[i : i + BLOCK])
+        for i in range(0, m.size, 4096):
+            out[i : i + 4096] = _logistic_normal(m[i : i + 4096], s[i : i + 4096])
         out = np.where(sign > 0, out, 1.0 - out).reshape(mean.shape)
         return out[()]
 
@@ -130,19 +126,19 @@ def hazard(z):
     """h = φ(z)/Φ(z), and z + h without cancellation: for z ≪ 0 it is 1/|z|, a continued fraction."""
     z = np.asarray(z, dtype=float)
     with np.errstate(over="ignore"):
-        h = np.sqrt(2.0 / np.pi) / erfcx(-z / ROOT_2)
+        h = np.sqrt(2.0 / np.pi) / erfcx(-z / np.sqrt(2.0))
     low = z < -5.0
     if not np.any(low):
         return h, z + h
     x, fraction = np.where(low, -z, 5.0), 0.0
-    for k in range(FRACTION_TERMS, 0, -1):
+    for k in range(60, 0, -1):
         fraction = k / (x + fraction)
     return h, np.where(low, fraction, z + h)
 
 
 def _logistic_normal(m, s):
     """∫ σ(f) N(f | m, s²) df for m <= 0."""
-    out, wide = np.empty(m.size), s >= WIDE
+    out, wide = np.empty(m.size), s >= 2.0  # then in f, below in (f − m)/s
     narrow = ~wide
     if narrow.any():
         density = 0.25 * np.exp(-0.5 * Z**2) / np.sqrt(2.0 * np.pi)

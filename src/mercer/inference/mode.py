@@ -12,12 +12,6 @@ import numpy as np
 
 from mercer._clock import FOREVER
 
-ARMIJO = 1e-4  # part of the slope that a whole step must gain
-ROUNDING = 1e-13  # of ψ: what it may fall by
-LINE_STEPS = 60
-STALLED = 1e-5  # a last step below this, which rounding did not let us take, is good enough
-SPARED = 60.0  # rows: a factor costs as much as a step with it for every so many
-TRIED = 2.0  # steps that a factor costs as much as: from there on a second step with it is tried in any case
 LATE = {"status": "time_budget"}  # what an approximation says of itself that the clock has ended
 MULTIPLES = np.array([0.0, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0])
 
@@ -106,10 +100,10 @@ class Newton(ABC):
         rise = float(np.vdot(self.gradient, df) - np.vdot(self.a, dv))
         if not rise > 0.0:
             return
-        t, slack = 1.0, ROUNDING * abs(self.psi)
+        t, slack = 1.0, 1e-13 * abs(self.psi)  # rounding
         there = self.a + da, self.v + dv, self.b + b
         psi = self.height(*there)
-        if not psi >= self.psi + ARMIJO * rise - slack:
+        if not psi >= self.psi + 1e-4 * rise - slack:
             t = turning_point(lambda t: self._rise(t, da, dv, df, b))
             there = self.a + t * da, self.v + t * dv, self.b + t * b
             psi = self.height(*there)
@@ -189,7 +183,7 @@ class Mode(Newton):
             return None
         goal, fresh = self.tol * self._small, self._last == math.inf
         if self.length == 0.0 and fresh:  # even a fresh factor leads nowhere: rounding is reached
-            return "converged" if self.size <= max(goal, STALLED / self.tol * goal) else "stalled"
+            return "converged" if self.size <= max(1.0, 1e-5 / self.tol) * goal else "stalled"
         rate = self.size if fresh else self.size / self._last
         left = self.size * rate / (1.0 - rate) if rate < 0.9 else self.size
         if left <= goal:
@@ -200,8 +194,8 @@ class Mode(Newton):
 
     def _worth(self, left, rate, goal, fresh):
         """Whether the steps that are left with this factor cost less than a new one and the steps with that."""
-        price = len(self.a) / SPARED
-        if fresh and price > TRIED:  # one step more shows how much shorter they get
+        price = len(self.a) / 60.0  # of a factor, in steps with it
+        if fresh and price > 2.0:  # one step more shows how much shorter they get
             return True
         return rate < 0.9 and math.log(left / goal) / -math.log(rate) <= price + (1.0 if left * left <= goal else 2.0)
 
@@ -232,7 +226,7 @@ def turning_point(slope):
     """
     low, high = 0.0, 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(LINE_STEPS):
+        for _ in range(60):
             middle = 0.5 * (low + high)
             rising = slope(middle) >= 0.0  # a NaN is beyond
             low, high = (middle, high) if rising else (low, middle)

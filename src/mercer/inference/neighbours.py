@@ -23,10 +23,7 @@ from mercer.solvers.projected import Span
 from mercer.solvers.small import conditionals, factor
 
 CHUNK = 32  # systems that a thread has at a time: 1 MB of 64 neighbours
-QUERIES = 16_384  # new inputs at a time
-ESTIMATED = 4_000  # rows that the evidence is estimated from, beyond those
 SHARED = 20_000  # rows that a trend is estimated from: the first ones of the order, which lie apart
-LEVERAGE = 0.99  # at most, of a row in what all share: few neighbours may say that it is more than 1
 LOG_2PI = math.log(2.0 * math.pi)
 FIELDS = {
     "kernel": Kernel, "rows": Rows, "lam": "number", "k": "size k", "seed": "size s",
@@ -202,7 +199,7 @@ class Shared:
             self._solve()
         self._logdet = 2.0 * float(np.log(np.diagonal(self.L)).sum())
         if self.used < self.n:
-            self._estimate(min(self.n, ESTIMATED))
+            self._estimate(min(self.n, 4000))
 
     def _solve(self):
         """Find β, its factor, and the sums that the evidence needs."""
@@ -352,7 +349,7 @@ class NeighbourPosterior(Posterior):
         """(m(x), v(x)) as `Moments`."""
         ordered, n = self.ordered, self.rows.n
         mean, variance = np.empty((len(X), self.rows.t)), np.empty(len(X))
-        step = max(1, QUERIES // (1 + self.factor.shape[0] // 64))
+        step = max(1, 16_384 // (1 + self.factor.shape[0] // 64))
         for i in range(0, len(X), step):
             part = take(X, np.arange(i, min(i + step, len(X))))
             used, index = compact_index(ordered.near.among(part, min(self.k, n)), n)  # copies of all rows would be many
@@ -389,5 +386,5 @@ class NeighbourPosterior(Posterior):
         index = ordered.near.others(rows, min(self.k if k is None else k, max(n - 1, 1)))
         local, rest, variance, _ = ordered.told(index, rows)
         h = self._shared_variance(rest) / np.maximum(variance, np.finfo(float).tiny)
-        left = 1.0 - np.minimum(h, LEVERAGE)
+        left = 1.0 - np.minimum(h, 0.99)  # few neighbours may say that it is more than 1
         return (ordered.y[rows] - local - rest @ self.beta) / left[:, None], variance / left

@@ -14,10 +14,6 @@ from mercer.inference.links import LINKS
 from mercer.kernels import Kernel
 from mercer.solvers.small import conditionals
 
-CHUNK = 32  # systems that a thread has at a time
-STEPS, HALVINGS = 50, 12  # of Newton, at most
-CLOSE = 1e-9  # last change of f, relative to 1 + max |f|
-FLAT = 1e-12  # least curvature of a row
 FIELDS = {
     "kernel": Kernel, "points": "rows n d", "number": "int n", "weight": "float n", "classes": "size c", "link": str,
     "offset": "number", "constant": "number", "k": "size k",
@@ -103,7 +99,7 @@ class NeighbourClasses(OneAgainstRest):
         problems = [1] if self.classes == 2 else range(self.classes)
         mean, variance = np.empty((2, len(index), len(problems)))
         both = np.column_stack([index, own])
-        parts = [slice(i, i + CHUNK) for i in range(0, len(index), CHUNK)]
+        parts = [slice(i, i + 32) for i in range(0, len(index), 32)]
 
         def work(i, worker):
             part = parts[i]
@@ -124,7 +120,7 @@ class NeighbourClasses(OneAgainstRest):
 
         def curved(f):
             first, second = link.derivatives(sign * (f + self.offset))
-            return weight * sign * first, np.maximum(-weight * second, FLAT)
+            return weight * sign * first, np.maximum(-weight * second, 1e-12)
 
         def system(gradient, W, f):
             A = C.copy()
@@ -135,11 +131,11 @@ class NeighbourClasses(OneAgainstRest):
             return np.sum(weight * link.log(sign * (f + self.offset)), axis=1) - 0.5 * np.sum(a * f, axis=1)
 
         a = np.zeros_like(f)
-        for _ in range(STEPS):
+        for _ in range(50):
             found = system(*curved(f), f)
             new_a = found.solved[:, 0]
             new_f = np.matmul(K, new_a[:, :, None])[:, :, 0]
-            for _ in range(HALVINGS):  # towards where the step came from, where it went too far
+            for _ in range(12):  # towards where the step came from, where it went too far
                 now = value(new_a, new_f)
                 lower = now < height - 1e-10 * (1.0 + np.abs(height))
                 if not lower.any():
@@ -147,7 +143,7 @@ class NeighbourClasses(OneAgainstRest):
                 new_a[lower], new_f[lower] = (new_a[lower] + a[lower]) / 2, (new_f[lower] + f[lower]) / 2
             change = np.where(absent, 0.0, np.abs(new_f - f)).max(initial=0.0)
             a, f, height = new_a, new_f, now
-            if change <= CLOSE * (1.0 + np.where(absent, 0.0, np.abs(f)).max(initial=0.0)):
+            if change <= 1e-9 * (1.0 + np.where(absent, 0.0, np.abs(f)).max(initial=0.0)):
                 break
         gradient, W = curved(f)
         return np.einsum("bk,bk->b", k, np.where(absent, 0.0, gradient)), system(gradient, W, f).variance

@@ -22,9 +22,6 @@ FIELDS = {
     "vectors": "float n r", "values": "float r", "z": "float N r", "weight": "float N", "log_evidence": "number",
     "info": dict, "likelihood": dict,
 }  # fmt: skip
-SAME = 1e-8  # of u: below, a table of it has no steps
-STEP = 0.04  # of the latent mean, in a table of averaged probabilities: a cubic spline is then good to 1e-9
-MOST = 20_000
 
 
 class Measure:
@@ -145,9 +142,9 @@ class NodePosterior(ABC):
         """Σ w ∫ σ(f) N(f | u, var) df, by a table of the inner integral where there are many u."""
         link, u = self.likelihood.link, u + self.likelihood.offset
         low, high = u.min(), u.max()
-        if high - low <= SAME * (1.0 + abs(low)):  # z says nothing of f there: too near for a table
+        if high - low <= 1e-8 * (1.0 + abs(low)):  # z says nothing of f there: too near for a table
             return float(link.expect(self.weight @ u, var))
-        count = int(min((high - low) / STEP + 8, MOST))
+        count = int(min((high - low) / 0.04 + 8, 20_000))  # a cubic spline is then good to 1e-9
         if count >= len(u):
             return float(self.weight @ link.expect(u, np.full(len(u), var)))
         from scipy.interpolate import CubicSpline

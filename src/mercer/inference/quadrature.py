@@ -11,9 +11,6 @@ from mercer.inference.nodes import Measure, NodePosterior, principal
 LARGEST = 8  # dimensions
 NODES = 12_000_000
 FIRST, FEWER, MANY, GROWTH = 8, 5, 6, 1.4  # beyond 6 dimensions 5 nodes at first: there are two rules to compare then
-BLOCK = 200_000
-FORGET = 34.0  # log weights this far below the largest are left out
-NEGLIGIBLE = 1e-10  # total weight of the nodes that no prediction needs
 ENOUGH, ROUGH = 1e-6, 1e-4  # changes of log Z that count as converged up to 6 dimensions, and beyond
 
 
@@ -57,7 +54,7 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
     size, before, change, found = FIRST if measure.rank <= MANY else FEWER, np.inf, np.inf, None
     most = _most_nodes(measure.rank, size, memory)
     while found is None or (change > tol and size**measure.rank <= most):
-        found = _rule(measure, size)
+        found = _product_rule(measure, size)
         change, before = abs(found[2] - before), found[2]
         used, size = size, int(np.ceil(size * GROWTH))
     eps, weight, log_z = found
@@ -118,25 +115,25 @@ class Nodes(NodePosterior):
         return float(found.proba(own @ part.T, diagonal)[0])
 
 
-def _rule(measure, size):
-    """(ε, weights, log Z) of the product rule with ``size`` nodes in each direction."""
+def _product_rule(measure, size, block=200_000, forget=34.0):
+    """(ε, weights, log Z) of the product rule with ``size`` nodes in each direction; log weights far below are 0."""
     x, w = np.polynomial.hermite_e.hermegauss(size)
     log_w = np.log(w) - 0.5 * np.log(2.0 * np.pi)
     shape, kept, logs, largest = (size,) * measure.rank, [], [], -np.inf
-    for i in range(0, size**measure.rank, BLOCK):
-        index = np.stack(np.unravel_index(np.arange(i, min(i + BLOCK, size**measure.rank)), shape), axis=1)
+    for i in range(0, size**measure.rank, block):
+        index = np.stack(np.unravel_index(np.arange(i, min(i + block, size**measure.rank)), shape), axis=1)
         total = log_w[index].sum(axis=1)
         eps = x[index]
         total += measure.log_ratio(measure.mean + eps @ measure.G.T)
         largest = max(largest, float(total.max()))
-        good = total > largest - FORGET
+        good = total > largest - forget
         kept.append(eps[good])
         logs.append(total[good])
     eps, logs = np.concatenate(kept), np.concatenate(logs)
-    good = logs > largest - FORGET
+    good = logs > largest - forget
     eps, logs = eps[good], logs[good]
     total = float(logsumexp(logs))
     weight = np.exp(logs - total)
     order = np.argsort(weight)
-    kept = np.sort(order[np.searchsorted(np.cumsum(weight[order]), NEGLIGIBLE) :])
+    kept = np.sort(order[np.searchsorted(np.cumsum(weight[order]), 1e-10) :])
     return eps[kept], weight[kept] / weight[kept].sum(), measure.log_mass + total

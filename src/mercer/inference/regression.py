@@ -22,7 +22,6 @@ FIELDS = {
     "kernel": Kernel, "rows": Rows, "beta": "float n t", "b": "float q t", "Z": ("float n q", None),
     "R": ("float q q", None), "factor": ("factor n", None), "lam": "number", "info": dict, "norm": ("number", None),
 }  # fmt: skip
-WORTH = 4  # one row costs a few n²; from n/WORTH rows on a new factor is cheaper
 
 
 class RegressionPosterior(Posterior):
@@ -230,7 +229,7 @@ class RegressionPosterior(Posterior):
         old, new = self.rows.weights()[points], rows.weights()[: len(points)]
         other = points[np.abs(new - old) > 1e-14 * new]
         steps = len(gone) + 2 * len(other) + rows.n - len(points)
-        if not Kinv.info.get("jitter") and steps <= max(1, self.rows.n // WORTH):
+        if not Kinv.info.get("jitter") and steps <= max(1, self.rows.n // 4):  # beyond, a new factor is cheaper
             try:
                 inverse = project(self._walked(Kinv, rows, points, gone, other), rows.scaled(rows.H))
                 return RegressionPosterior(self.kernel, rows, inverse, self.whole), False

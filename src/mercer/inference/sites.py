@@ -18,8 +18,7 @@ FIELDS = {
     "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
     "skew": ("float n", None), "likelihood": dict, "factor": ("factor n", None),
 }  # fmt: skip
-SMALL = 1e-7  # of 1 − [B⁻¹]ᵢᵢ: below, the variance is computed by its other formula, which keeps the digits
-HALVES, ROOT_HALF = np.array([-0.5, 0.5]), np.sqrt(0.5)
+HALVES = np.array([-0.5, 0.5])
 
 
 class SitePosterior:
@@ -120,7 +119,7 @@ class SitePosterior:
                 self._log_evidence = self.evidence + self._change(bend)
                 u = bend - self.s * (Binv @ (self.s * (self.K @ bend)))
                 left, sign = np.stack([self.a + u, u], axis=1), HALVES
-            W = scale_both(Binv, ROOT_HALF * self.s)
+            W = scale_both(Binv, np.sqrt(0.5) * self.s)
             return -self.log_evidence, combine(W, left * sign, left, 1.0)  # ½ (R − (a + u)(a + u)ᵀ + u uᵀ)
 
     @property
@@ -131,7 +130,7 @@ class SitePosterior:
     def variances(self):
         """diag((K⁻¹ + diag τ)⁻¹)."""
         gone = 1.0 - self.beta
-        weak = np.flatnonzero(~(gone > SMALL))
+        weak = np.flatnonzero(~(gone > 1e-7))
         with np.errstate(divide="ignore", invalid="ignore"):
             var = gone / self.s**2
         if weak.size:  # the site says almost nothing: K less what the others explain

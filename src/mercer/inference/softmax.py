@@ -12,8 +12,6 @@ from mercer.solvers.coupled import Coupled
 from mercer.solvers.small import roots, solve_each
 from mercer.solvers.symmetric import combine, square
 
-POINTS, MORE, MANY = 1024, 4096, 5  # of a Sobol rule; more for five classes and more
-BLOCK = 2**18  # points of all rows at once
 # How the softmax is averaged over f: by `mean_field` with the variances at a point, or with those that are typical of
 # the rows (a product with one vector for each class, instead of a matrix); by `expected_softmax` with all covariances.
 AVERAGING = ("mean_field", "typical", "joint")
@@ -21,7 +19,6 @@ FIELDS = {
     "a": "float n C", "f": "float n C", "D": "float n C", "typical": ("float C", None),
     "log_evidence": "number", "info": dict, "likelihood": dict, "E": ("float C n n", None), "V": ("float C n n", None),
 }  # fmt: skip
-TINY = 1e-300  # of π: a class that is out of the question keeps a number
 
 
 class Softmax:
@@ -77,7 +74,9 @@ class Softmax:
 
     def prob(self, f):
         """π of shape (n, C)."""
-        return np.maximum(np.exp(f - log_sum(f)[..., None]), TINY)
+        return np.maximum(
+            np.exp(f - log_sum(f)[..., None]), 1e-300
+        )  # a class that is out of the question keeps a number
 
     def gradient(self, f, prob=None):
         """w (t − π)."""
@@ -380,12 +379,12 @@ def expected_softmax(mean, cov, points=None):
     from scipy.stats import qmc  # slow to load, and not needed by most
 
     C = mean.shape[1]
-    points = (POINTS if C < MANY else MORE) if points is None else points
+    points = (1024 if C < 5 else 4096) if points is None else points
     normal = ndtri(qmc.Sobol(C - 1, scramble=True, rng=np.random.default_rng(0)).random(points))
     normal = np.concatenate([normal, -normal])
     P = np.eye(C) - 1.0 / C
     root = roots(P @ cov @ P)[:, :, :-1]  # without the smallest, which is 0
-    out, block = np.empty_like(mean), max(1, BLOCK // points)
+    out, block = np.empty_like(mean), max(1, 2**18 // points)
     for i in range(0, len(mean), block):
         f = mean[i : i + block, None, :] + normal @ np.swapaxes(root[i : i + block], 1, 2)
         out[i : i + block] = softmax(f, axis=2).mean(axis=1)

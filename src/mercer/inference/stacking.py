@@ -10,16 +10,14 @@ from scipy.special import logsumexp, ndtr, ndtri
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.inference.regression import RegressionPosterior
-from mercer.inference.summands import grouped
+from mercer.inference.summands import group_summands
 from mercer.solvers.fitted import left_out
 
-PRIOR = 0.1  # rows that each model is taken to have explained before any is seen
-GAP = 1e-4  # nats for each row that weights may be short of the best
 SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of the deviations of a process, K and λ times the square: tails
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-def stacking_weights(densities, counts=None, prior=PRIOR, gap=GAP, most=5000):
+def stacking_weights(densities, counts=None, prior=0.1, gap=1e-4, most=5000):
     """argmax over weights on the simplex of Σᵢ log Σₖ wₖ pₖ(yᵢ) + prior Σₖ log wₖ, by expectation and maximisation.
 
     The problem is concave: the largest slope says how much is left to gain, and ends the iteration.
@@ -133,7 +131,7 @@ class Stack:
         A process without such a summand has 0 there, for certain; the means sum to `mean`.
         """
         d, out = self.posteriors[0].rows.d, []
-        for summands in grouped([f.kernel for f in self.posteriors], range(d or 0)):
+        for summands in group_summands([f.kernel for f in self.posteriors], range(d or 0)):
             found = {k: self.posteriors[k].part(X, reduce(add, some)) for k, some in summands.items()}
             out.append((tuple(one for some in summands.values() for one in some), *self._mixed(found)))
         trends = {k: f.trend_part(X) for k, f in enumerate(self.posteriors) if f.rows.q}
@@ -173,7 +171,7 @@ def scaled(means, stds, weights):
 def scale_weights(y, means, stds, counts=None):
     """Weights of each model at each scale, (k, s), by what each says of rows that it has not seen; see `scaled`."""
     means, stds, _ = scaled(means, stds, np.empty(0))
-    found = stacking_weights(_log_normal(y, means, stds), counts, PRIOR / len(SCALES))
+    found = stacking_weights(_log_normal(y, means, stds), counts, 0.1 / len(SCALES))
     return found.reshape(-1, len(SCALES))
 
 

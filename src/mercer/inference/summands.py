@@ -2,10 +2,8 @@
 
 import numpy as np
 
-NEAR = 0.1  # of its logarithm: periods that are one
 
-
-def grouped(kernels, every=()):
+def group_summands(kernels, every=()):
     """[{number of a kernel: its summands}]: those of all kernels that read the same, in the order of the kernels.
 
     A line and a smooth function of a column read the same: how much of their sum is which, each kernel says in another
@@ -19,17 +17,17 @@ def grouped(kernels, every=()):
 
     Examples
     --------
-    >>> from mercer.inference.summands import grouped
+    >>> from mercer.inference.summands import group_summands
     >>> from mercer.kernels import Gaussian, Linear
     >>> first, second = Gaussian(1.0).on(0) + Linear().on(1), Linear().on(0)
-    >>> grouped([first, second], range(2))
+    >>> group_summands([first, second], range(2))
     [{0: [Gaussian(1.0).on(0)], 1: [Linear().on(0)]}, {0: [Linear().on(1)]}]
     """
     found: list = []  # (columns, period, {number: summands})
     for k, kernel in enumerate(kernels):
         for part in kernel.additive_parts():
             columns, period = frozenset(part.columns_read(every)), part.season()
-            same = (one for own, other, one in found if own == columns and _near(period, other))
+            same = (one for own, other, one in found if own == columns and _same_period(period, other))
             home = next(same, None)
             if home is None:
                 found.append((columns, period, home := {}))
@@ -37,6 +35,6 @@ def grouped(kernels, every=()):
     return [one for _, _, one in found]
 
 
-def _near(one, other):
+def _same_period(one, other):
     """Whether two periods are one, or neither is there."""
-    return one is other if one is None or other is None else abs(np.log(one / other)) < NEAR
+    return one is other if one is None or other is None else abs(np.log(one / other)) < 0.1

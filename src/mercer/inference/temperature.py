@@ -4,17 +4,16 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 RANGE = (-3.0, 3.0)  # of log T
-NEAR = 0.01  # of an end
 
 
-def tempered(prob, temperature):
+def apply_temperature(prob, temperature):
     """p_c^(1/T) / Σ_d p_d^(1/T).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.inference.temperature import tempered
-    >>> tempered(np.array([[0.2, 0.8]]), 2.0).round(3)
+    >>> from mercer.inference.temperature import apply_temperature
+    >>> apply_temperature(np.array([[0.2, 0.8]]), 2.0).round(3)
     array([[0.333, 0.667]])
     """
     if temperature == 1.0:
@@ -53,7 +52,7 @@ def best_temperature(prob, y, weight=None):
     rows = np.arange(len(y))
 
     def loss(log_t):
-        own = np.clip(tempered(prob, np.exp(log_t))[rows, y], 1e-300, None)
+        own = np.clip(apply_temperature(prob, np.exp(log_t))[rows, y], 1e-300, None)
         return 0.5 * log_t**2 - float(weight @ np.log(own))
 
     found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": 1e-6})
@@ -69,7 +68,7 @@ def at_end(temperature):
     >>> at_end(1.0), at_end(20.05)
     (False, True)
     """
-    return bool(abs(np.log(temperature)) > RANGE[1] - NEAR)
+    return bool(abs(np.log(temperature)) > RANGE[1] - 0.01)
 
 
 def left_out_losses(prob, y, weight):
