@@ -5,7 +5,8 @@ the processor can run is chosen once, at import; the environment variable MERCER
 none (0). Loops are serial and release the GIL: threads are started by ``_threads``.
 """
 
-from mercer._native import plain
+from importlib import import_module
+
 from mercer._native.dual import DualLoops
 from mercer._native.library import Library, LibraryError, wanted
 from mercer._native.matrix import MatrixLoops
@@ -39,17 +40,19 @@ __all__ = [
 ]
 
 
+KINDS = {"dual": DualLoops, "matrix": MatrixLoops, "neighbours": NeighbourLoops, "pairs": PairLoops}
+KINDS |= {"strings": StringLoops, "transport": TransportLoops, "walks": WalkLoops}
+
+
 class Loops:
     """All loops of one variant of the library, by subject; of a library of None their twins in NumPy."""
 
     def __init__(self, library):
-        self.pairs = PairLoops(library) if library else plain.pairs
-        self.matrix = MatrixLoops(library) if library else plain.matrix
-        self.dual = DualLoops(library) if library else plain.dual
-        self.neighbours = NeighbourLoops(library) if library else plain.neighbours
-        self.strings = StringLoops(library) if library else plain.strings
-        self.transport = TransportLoops(library) if library else plain.transport
-        self.walks = WalkLoops(library) if library else plain.walks
+        if library is None:
+            plain = import_module("mercer._native.plain")
+            self.__dict__.update({subject: getattr(plain, subject) for subject in KINDS})
+        else:
+            self.__dict__.update({subject: kind(library) for subject, kind in KINDS.items()})
 
 
 def _load(variant):
@@ -63,10 +66,17 @@ def _load(variant):
         return Loops(None), f"{error}"
 
 
+def __getattr__(name):
+    """Load the twins where somebody asks for them: with the library, nobody but the tests does."""
+    if name == "plain":
+        return import_module("mercer._native.plain")
+    raise AttributeError(f"module 'mercer._native' has no attribute {name!r}")
+
+
 LOOPS, _variant = _load(wanted())
 pairs, matrix, dual, neighbours = LOOPS.pairs, LOOPS.matrix, LOOPS.dual, LOOPS.neighbours
 strings, transport, walks = LOOPS.strings, LOOPS.transport, LOOPS.walks
-COMPILED = LOOPS.pairs is not plain.pairs
+COMPILED = isinstance(pairs, PairLoops)
 
 
 def describe():

@@ -1,7 +1,6 @@
 """Rows with equal inputs, which must not be on both sides of a split: the model would be asked what it was told."""
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from mercer.gram.duplicates import duplicate_groups
@@ -110,6 +109,8 @@ def random_folds(y, k, labels, group=None, seed=0):
     -------
     list of (ndarray, ndarray)
     """
+    from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold  # slow to import
+
     X = np.zeros((len(y), 1))
     if group is None:
         return list((StratifiedKFold if labels else KFold)(k, shuffle=True, random_state=seed).split(X, y))
