@@ -30,15 +30,15 @@ OTHERS = {"gp", "pl"}  # the kernels of scikit-learn, polars: names of theirs ma
 MAX_FILE, MAX_FUNCTION = 400, 70
 # {what is written instead: (words that names no longer have, as a regular expression, how many names are left)}
 RETIRED = {
-    "spectral features": ("waves?", 1), "duplicates, trend": ("groundwork", 1),
+    "spectral features": ("waves?", 1), "duplicates, trend": ("groundwork", 0),
     "rescaled length scales": ("stretched|length_factor", 0), "criterion, default criterion": ("as_rule|unasked", 2),
-    "LandmarkFit, stored state": ("grow|grown|task|kept|retain", 52),
-    "warn, report, diagnose, resolve, prepare": ("told|said|examined|settled|begun", 45),
-    "within-group sum of squares": ("spread", 28), "optimise, descend, restarts": ("climb|wander|go_down|alive", 4),
-    "project out, explained variance, trend residual": ("beside|explained|slack|weigh", 27),
-    "factorise without diagnostics": ("trial|as_it_is", 7), "precomputed kernels, checks": ("doors?|looks", 5),
+    "LandmarkFit, stored state": ("grow|grown|task|kept|retain", 43),
+    "warn, report, diagnose, resolve, prepare": ("told|said|examined|settled|begun", 29),
+    "within-group sum of squares": ("spread", 21), "optimise, descend, restarts": ("climb|wander|go_down|alive", 2),
+    "project out, explained variance, trend residual": ("beside|explained|slack|weigh", 21),
+    "factorise without diagnostics": ("trial|as_it_is", 2), "precomputed kernels, checks": ("doors?|looks", 4),
     "batched Gram, thread pool, active set": ("clouds?|crew|face", 5), "default_criterion": ("chooses_by", 0),
-    "set kernels, batched reader, schema inference": ("bags?|lifted|pages|survey", 19),
+    "set kernels, batched reader, schema inference": ("bags?|lifted|pages|survey", 18),
 }  # fmt: skip
 PLANS = True  # whether mercer.plan takes an estimator and its data, and a fit leaves plan_
 
@@ -292,7 +292,7 @@ def retired_words():
 
 
 # Rules that are younger than the code, and how many places are left: fewer are fine, and then the number falls.
-FALLING = {numeric_constants: 835, retired_words: sum(left for _, left in RETIRED.values())}
+FALLING = {numeric_constants: 300, retired_words: sum(left for _, left in RETIRED.values())}
 CEILINGS = {
     factorisations: 1, algebra_in_estimators: 0, borrowed_names: 0, private_imports: 0, recognised_by_class: 0,
     recognised_by_name: 0, recognised_by_attribute: 0, asked_by_surfaces: 0, classes_of_one_name: 0,

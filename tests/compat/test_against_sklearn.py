@@ -104,7 +104,7 @@ def test_kernel_ridge_of_a_function_and_of_a_matrix(rng):
 def test_a_matrix_that_is_not_symmetric_is_refused(rng):
     K = rng.standard_normal((5, 5))
     for model in (compat.KernelRidge(kernel="precomputed"), compat.SVR(kernel="precomputed")):
-        with pytest.raises(ValueError, match="must be symmetric, but K"):
+        with pytest.raises(ValueError, match="symmetric"):
             model.fit(K, np.arange(5.0))
 
 
@@ -118,7 +118,7 @@ def test_far_from_the_origin_distances_keep_their_digits(rng):
 def test_wrong_alphas_are_named():
     X, y = np.eye(3), np.eye(3)[:, :2]
     for alpha in ([1.0, 2.0, 3.0], [1.0, -1.0]):
-        with pytest.raises(ValueError, match="one for each of the 2 targets"):
+        with pytest.raises(ValueError, match="alpha"):
             compat.KernelRidge(alpha=alpha).fit(X, y)
 
 

@@ -117,7 +117,7 @@ def test_a_theta_of_a_wrong_length_is_refused(theta, rng):
         compat.GaussianProcessClassifier(1.0 * RBF(), optimizer=None).fit(X, y > 0),
     ):
         for clone_kernel in (True, False):
-            with pytest.raises(ValueError, match="correct number of entries. Should be 2"):
+            with pytest.raises(ValueError, match="theta"):
                 model.log_marginal_likelihood(theta, clone_kernel=clone_kernel)
 
 
@@ -233,7 +233,7 @@ def test_a_report_about_a_model_of_scikit_learns_kind(model, rng):
     y = y > 0 if model is MODELS[-1] else y
     fitted = model.fit(X, y)
     found = collect(fitted, X, y, options=[ReportLimits(time_budget=1e-9)])
-    assert found["kernel"] == repr(fitted.our_kernel_)
+    assert found.kernel == repr(fitted.our_kernel_)
     assert "<html" in render(found)
     again = fitted.frozen(np.arange(20)).fit(X[:20], y[:20])
     assert again.predict(X).shape == (30,)

@@ -272,7 +272,7 @@ def test_optimize_and_criterion_none_keep_what_they_should(data):
     assert_allclose(model.noise_, 0.5, rtol=1e-12)
     assert model.kernel_ != kernel
     assert np.isnan(model.hyper_std_["noise"])
-    with pytest.raises(ValueError, match="cannot be kept"):
+    with pytest.raises(ValueError, match="noise"):
         GaussianProcessRegressor(kernel, 0.0, optimize="kernel").fit(X, y)
     assert GaussianProcessRegressor(kernel, 0.3, criterion=None).fit(X, y).noise_ == 0.3
 
@@ -311,7 +311,7 @@ def test_priors_pull(data):
     assert free.kernel_.kernel.length_scale.min() > 0.3
     noise = GaussianProcessRegressor(prior={"lam": LogNormal(0.5e8, 0.01)}, **options).fit(X, 1e4 * y)
     assert_allclose(noise.noise_, 0.5e8, rtol=0.1)
-    with pytest.raises(ValueError, match="fits none of"):
+    with pytest.raises(ValueError, match="prior"):
         GaussianProcessRegressor(prior={"lengthscale": LogNormal(1.0)}, **options).fit(X, y)
     weak = GaussianProcessRegressor(**options).fit(X, y)
     assert weak.log_marginal_likelihood_value_ <= free.log_marginal_likelihood_value_ + 0.02
@@ -370,7 +370,7 @@ def test_sampled_hyper_parameters(rng):
 
 
 def test_too_few_rows_to_learn_from():
-    with pytest.raises(ValueError, match="n_samples = 2"):
+    with pytest.raises(ValueError, match="n_samples"):
         GaussianProcessRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
     model = GaussianProcessRegressor(Gaussian(), 0.1, criterion=None).fit([[0.0]], [2.0])
     assert model.predict([[0.0]]) == pytest.approx(2.0)
@@ -635,7 +635,7 @@ def test_inside_scikit_learn(data):
         GaussianProcessRegressor().predict(X)
     with pytest.raises(NotFittedError):
         GaussianProcessRegressor().hyper_std_  # noqa: B018
-    with pytest.raises(ValueError, match="not for both"):
+    with pytest.raises(ValueError, match="return_std"):
         model.predict(X, return_std=True, return_cov=True)
     with pytest.raises(ValueError, match="noisy"):
         model.predict(X, return_std=True, noisy=[-1.0] * 30)
@@ -674,7 +674,7 @@ def test_precomputed_gives_means(data, new):
     assert_allclose(model.predict(k(new, X)), direct.predict(new), rtol=1e-9)
     with pytest.raises(ValueError, match="variance"):
         model.posterior(k(new, X))
-    with pytest.raises(ValueError, match="keeps no matrix"):
+    with pytest.raises(ValueError, match="Precomputed"):
         model.log_marginal_likelihood([0.0])
 
 

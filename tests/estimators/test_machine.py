@@ -166,7 +166,7 @@ def test_levels_do_not_cross_when_asked():
 
 def test_several_levels_and_several_targets_are_refused(data):
     X, y, _ = data
-    with pytest.raises(ValueError, match="2 levels and y has 2 columns"):
+    with pytest.raises(ValueError, match="levels"):
         KernelMachine(loss=Quantile([0.1, 0.9])).fit(X, np.column_stack([y, y]))
 
 
@@ -366,9 +366,9 @@ def test_a_search_that_ends_at_the_edge_says_so(rng):
 
 def test_what_a_criterion_cannot_do_is_said(data):
     X, y, _ = data
-    with pytest.raises(ValueError, match="criterion to choose by"):
+    with pytest.raises(ValueError, match="criterion"):
         KernelMachine([Gaussian(), Linear()], lam=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="list of 2 values"):
+    with pytest.raises(ValueError, match="lam"):
         KernelMachine(lam=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="positive"):
         KernelMachine(lam=[1.0, -2.0], criterion="loo").fit(X, y)

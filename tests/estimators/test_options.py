@@ -21,8 +21,9 @@ from mercer import (
 )
 from mercer._policies import Options, OptionSet
 from mercer.approximate import exact
+from mercer.estimators import _parameters, stacked
 from mercer.kernels import Gaussian, PolynomialBasis
-from mercer.options import PreliminaryOptions, StackingOptions
+from mercer.options import KernelSearchOptions, PreliminaryOptions, SearchOptions, StackingOptions
 
 MODELS = [
     KernelRidge(Gaussian(1.0), 0.1), KernelInterpolator(Gaussian(0.3)), GaussianProcessRegressor(Gaussian(1.0), 0.1),
@@ -110,6 +111,28 @@ def test_a_kernel_is_proposed_by_so_many_rows():
     model = KernelMachine("auto", "huber", options=[PreliminaryOptions(most_rows=40)])
     found = model._propose(X, y, None, kernel=Gaussian(1.0), lam=0.1)
     assert len(found.points_) == 40 and found.options == model.options
+
+
+@pytest.mark.parametrize(
+    ("model", "place", "name", "given"),
+    [
+        (StackedKernels(time_budget=1.0), stacked, "search_kernels_rows", KernelSearchOptions()),
+        (BasisRegression(criterion="loo"), _parameters, "search_rows", SearchOptions(starts=1)),
+        (KernelInterpolator(criterion="loo"), _parameters, "search_rows", SearchOptions(starts=1)),
+    ],
+    ids=["kernels", "basis", "interpolation"],
+)
+@pytest.mark.filterwarnings("ignore")  # of a search that was cut short, of few digits
+def test_a_search_has_its_options(model, place, name, given, monkeypatch):
+    seen, plain = [], getattr(place, name)
+
+    def spy(*arguments, options, **others):
+        seen.append(options)
+        return plain(*arguments, options=options, **others)
+
+    monkeypatch.setattr(place, name, spy)
+    clone(model).set_params(options=[given]).fit(*data(model))
+    assert seen == [given]
 
 
 def test_options_say_what_differs_and_take_numbers_for_numbers():

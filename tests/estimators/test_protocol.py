@@ -188,7 +188,7 @@ def test_folds_of_a_splitter_are_those_of_the_rule(data):
     one = mercer.KernelRidge(Gaussian(1.0), criterion=splitter).fit(X, y)
     other = mercer.KernelRidge(Gaussian(1.0), criterion=KFold(4, shuffle=False)).fit(X, y)
     assert_allclose(one.lam_, other.lam_, rtol=1e-6)
-    with pytest.raises(ValueError, match="each row once"):
+    with pytest.raises(ValueError, match="TimeSeriesSplit"):
         mercer.KernelRidge(criterion=TimeSeriesSplit(3)).fit(X, y)
     mercer.KernelMachine(loss="huber", criterion=TimeSeriesSplit(3)).fit(X, y)  # which fits again for each fold
 
@@ -201,7 +201,7 @@ def test_a_list_of_kernels_wherever_there_is_a_criterion(cls, data):
     if cls in (mercer.SVR, mercer.KernelMachine):  # the others learn the length scale
         assert fitted.kernel_ == Matern32(1.5)
     given = {"lam": 0.5} if "lam" in cls().get_params() else {}
-    with pytest.raises(ValueError, match="criterion to choose by"):
+    with pytest.raises(ValueError, match="criterion"):
         fit(cls(two, criterion=None, **given), data)
 
 
@@ -289,7 +289,7 @@ def test_a_model_of_ones_own_has_the_defaults(data):
     model = Shepard(Gaussian(0.5)).fit(X, y)
     assert model.lam_ is None and model.selection_ is None and model.fit_report_ == {}
     assert model.frozen().get_params()["kernel"] == Gaussian(0.5)
-    with pytest.raises(ValueError, match="give them"):
+    with pytest.raises(ValueError, match="left_out"):
         model.left_out()
     left = model.left_out(X, y)
     rest = np.arange(1, 60)

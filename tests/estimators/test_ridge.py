@@ -154,7 +154,7 @@ def test_not_a_kernel_is_refused_with_a_witness(data):
     def distance(x, z):
         return float(np.linalg.norm(x - z))
 
-    with pytest.raises(NotPositiveDefinite, match="negative eigenvalue") as error:
+    with pytest.raises(NotPositiveDefinite, match="eigenvalue") as error:
         KernelRidge(Pairwise(distance), 100.0).fit(X, y)
     rows, matrix, eigenvalue = error.value.witness
     true = np.array([[distance(X[i], X[j]) for j in rows] for i in rows])
@@ -169,7 +169,7 @@ def test_not_symmetric_is_refused_with_the_pair(data):
     def sided(x, z):
         return float(np.exp(-np.sum((x - z) ** 2)) * (1.0 if x[0] < z[0] else 0.5))
 
-    with pytest.raises(ValueError, match="not symmetric: for rows"):
+    with pytest.raises(ValueError, match="symmetric"):
         KernelRidge(Pairwise(sided)).fit(X, y)
 
 

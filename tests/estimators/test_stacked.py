@@ -98,9 +98,9 @@ def test_given_kernels_are_taken_as_they_are(data):
     model = StackedKernels([Gaussian(1.0), 9.0 * Matern32(1.0)], [1.0, 1.0], weights=[1, 3]).fit(X, y)
     single = [GaussianProcessRegressor(k, 1.0, criterion=None).fit(X, y).predict(X) for k in model.kernels_]
     np.testing.assert_allclose(model.predict(X), 0.75 * single[0] + 0.25 * single[1])  # the heaviest first
-    with pytest.raises(ValueError, match="as many lam"):
+    with pytest.raises(ValueError, match="lam"):
         StackedKernels([Gaussian(1.0)]).fit(X, y)
-    with pytest.raises(ValueError, match="weights must be"):
+    with pytest.raises(ValueError, match="weights"):
         StackedKernels([Gaussian(1.0)], [1.0], weights=[-1.0]).fit(X, y)
 
 

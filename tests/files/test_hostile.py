@@ -451,7 +451,7 @@ def test_a_model_that_does_not_say_its_columns(unit, name, tmp_path):
     model = fitted_models.quietly(fitted_models.known(name, unit)().fit, X, Y)
     del model.n_features_in_
     if unit == "mercer":
-        with pytest.raises(ModelFileError, match="how many columns it reads"):
+        with pytest.raises(ModelFileError, match="columns"):
             model.save(tmp_path / "a")
         return
     model.save(tmp_path / "a")
@@ -517,7 +517,7 @@ def test_functions_by_name_are_what_the_user_gives(tmp_path):
     assert "sin" not in str(take_apart(tmp_path / "a")[0]["objects"])
     assert mercer.load(tmp_path / "a", names={"f": np.cos}) == mercer.kernels.FeatureMap(np.cos)
     files.save(Gaussian() + kernel, tmp_path / "b", names={"f": np.sin})
-    with pytest.raises(ModelFileError, match="hand it over"):
+    with pytest.raises(ModelFileError, match="hand"):
         mercer.load(tmp_path / "b", names={"g": np.sin})
 
 

@@ -442,7 +442,7 @@ def test_objects_by_name_after_a_copy(name, tmp_path):
     model.save(tmp_path / "a", names={"phi": phi})
     again = mercer.load(tmp_path / "a", names={"phi": phi})
     assert again.predict(NEW).tobytes() == model.predict(NEW).tobytes()
-    with pytest.raises(ModelFileError, match="Give it a name"):
+    with pytest.raises(ModelFileError, match="names="):
         model.save(tmp_path / "b", names={"phi": OBJECTS[name](3.0)})
 
 
@@ -450,13 +450,13 @@ def test_objects_that_only_look_alike(tmp_path):
     plain = Plain()
     model = fitted_models.quietly(KernelRidge(FeatureMap(plain)).fit, X, Y)
     model.save(tmp_path / "a", names={"phi": plain})
-    with pytest.raises(ModelFileError, match="Give it a name"):
+    with pytest.raises(ModelFileError, match="names="):
         model.save(tmp_path / "b", names={"phi": np.sin})
-    with pytest.raises(ModelFileError, match="Give it a name"):
+    with pytest.raises(ModelFileError, match="names="):
         files.save(FeatureMap(np.sin), tmp_path / "b", names={"phi": np.cos})
     circle, other = Squares(0), Squares(0)
     circle.power, other.power = circle, other
-    with pytest.raises(ModelFileError, match="Give it a name"):
+    with pytest.raises(ModelFileError, match="names="):
         files.save(FeatureMap(circle), tmp_path / "b", names={"phi": other})
 
 
@@ -475,7 +475,7 @@ def test_objects_that_only_look_alike(tmp_path):
     ids=["pairwise", "features", "warped", "transformed", "own"],
 )
 def test_functions_are_refused_and_named(kernel, text, tmp_path):
-    with pytest.raises(ModelFileError, match="Give it a name") as caught:
+    with pytest.raises(ModelFileError, match="names=") as caught:
         KernelRidge(kernel).save(tmp_path / "model.mercer")
     assert text in str(caught.value)
     assert not any(tmp_path.iterdir())
@@ -498,17 +498,17 @@ def test_functions_and_classes_by_name(kernel, names, tmp_path):
     again = mercer.load(path, names={**names, "other": max})
     assert again.predict(NEW).tobytes() == model.predict(NEW).tobytes()
     assert files.read_header(path)["names"] == sorted(names)
-    with pytest.raises(ModelFileError, match="hand it over"):
+    with pytest.raises(ModelFileError, match="names="):
         mercer.load(path)
 
 
 def test_a_name_that_is_not_used_and_names_that_are_none(tmp_path):
-    with pytest.raises(ModelFileError, match="'phi' is not a part"):
+    with pytest.raises(ModelFileError, match="phi"):
         files.save(Gaussian(), tmp_path / "a", names={"phi": max})
     for wrong in ({"a b": max}, [max]):
-        with pytest.raises(TypeError, match="names must be a dict"):
+        with pytest.raises(TypeError, match="names"):
             files.save(Gaussian(), tmp_path / "a", names=wrong)
-    with pytest.raises(ModelFileError, match="must derive from Kernel"):
+    with pytest.raises(ModelFileError, match="Kernel"):
         files.save(FeatureMap(Squares(2)), tmp_path / "a", names={"Squares": Squares})
 
 
@@ -531,7 +531,7 @@ def test_what_is_no_model(tmp_path):
             files.save(thing, tmp_path / "a")
     loop = KernelRidge()
     loop.kernel = [loop]
-    with pytest.raises(ModelFileError, match="contains itself"):
+    with pytest.raises(ModelFileError, match="itself"):
         loop.save(tmp_path / "a")
     deep, endless = [], []
     for _ in range(60):
@@ -548,7 +548,7 @@ def test_what_is_no_model(tmp_path):
     with pytest.raises(ModelFileError, match="nested too deeply"):
         KernelRidge(kernel).save(tmp_path / "a")
     assert not any(tmp_path.iterdir())
-    with pytest.raises(ModelFileError, match="dtype complex128"):
+    with pytest.raises(ModelFileError, match="complex128"):
         KernelRidge(lam=np.ones(2) * 1j).save(tmp_path / "a")
 
 
@@ -566,9 +566,9 @@ def test_paths_and_notes(tmp_path, monkeypatch):
     assert header["format"] == 1
     assert header["bytes"] == Path("bare.mercer").stat().st_size
     assert files.read_header("path.mercer")["note"] is None
-    with pytest.raises(TypeError, match="note must be a dict"):
+    with pytest.raises(TypeError, match="note"):
         model.save("x.mercer", note=[1])
-    with pytest.raises(ModelFileError, match="only plain values"):
+    with pytest.raises(ModelFileError, match="note"):
         model.save("x.mercer", note={"array": Y})
 
 

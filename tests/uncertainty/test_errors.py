@@ -41,10 +41,10 @@ def test_few_exchangeable_rows_hold_what_they_should(rng):
 
 def test_more_coverage_than_the_rows_show(rng):
     e = rng.standard_normal(12)
-    with pytest.warns(UserWarning, match="12 rows cannot show a coverage of 0.99: 99 are needed"):
+    with pytest.warns(UserWarning, match="99"):
         assert np.isinf(LeftOutErrors(e).interval([0.0], 0.99)).all()
     stated = LeftOutErrors(e, np.ones(12))
-    with pytest.warns(UserWarning, match="of 0.92 at most"):
+    with pytest.warns(UserWarning, match="0.92"):
         wide = stated.quantile(0.99)
     assert stated.quantile(0.92) < wide < 3 * stated.quantile(0.92)
 

@@ -108,6 +108,6 @@ def describe_enough(chosen, points, is_enough, rows, n, seconds):
         "certified."
     )
     if not is_enough:
-        more = proof.landmarks_needed(points, n)
+        more = proof.estimate_landmarks(points, n)
         found |= {"wanted_m": more, "wanted_seconds": seconds * more / chosen.m}
     return proof.warn_of(found, warn)

@@ -54,7 +54,7 @@ class Covariance:
 
     def pull(self, K, W):
         """Σᵢⱼ Wᵢⱼ ∂(K + diag d)ᵢⱼ/∂θ for a Gram K of `gram`."""
-        return self.part.spread(K.grad(W), len(K.slopes)) + K.slopes @ np.diagonal(W)
+        return self.part.gradient_at(K.grad(W), len(K.slopes)) + K.slopes @ np.diagonal(W)
 
 
 class NoisyGram(Gram):

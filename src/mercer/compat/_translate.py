@@ -51,7 +51,7 @@ class Part:
             return self.kernel
         return self.kernel.with_theta(np.asarray(self.factor) * theta[self.index])
 
-    def spread(self, gradient, p):
+    def gradient_at(self, gradient, p):
         """∂/∂θ of scikit-learn from ∂/∂log of ours; gradient of shape (our p,) or (our p, n)."""
         out = np.zeros((p, *np.shape(gradient)[1:]))
         for j, (i, c) in enumerate(zip(self.index, self.factor, strict=True)):
@@ -70,7 +70,7 @@ class Part:
         if kernel.n_theta and n:
             rows = [X[i : i + 1] for i in range(1 if kernel.stationary else n)]
             slopes[:] = np.stack([kernel.grad(x, x, np.ones((1, 1))) for x in rows], axis=1)
-        return np.asarray(kernel.diag(X), dtype=float), self.spread(slopes, p)
+        return np.asarray(kernel.diag(X), dtype=float), self.gradient_at(slopes, p)
 
     def noisy(self, theta, X):
         """(d, ∂d/∂θ), zero where there is no noise."""

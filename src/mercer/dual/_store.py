@@ -39,9 +39,9 @@ class Stored:
         def read_again(part, worker):
             _native.dual.gather_kept(before, where, *parts[part], out)
 
-        _share(new, len(parts), q * q)
+        _do_parts(new, len(parts), q * q)
         if here.size:
-            _share(read_again, len(parts), q * q)
+            _do_parts(read_again, len(parts), q * q)
         if block:
             self._before = index, out
         return out
@@ -76,7 +76,7 @@ def dense(K, dtype):
         return K.dense(dtype)
     M = K.dense(dtype, lower=True)
     parts = _tiles.spans(K.n, CHUNK // 4)  # rows of a triangle: short spans, so that the shares are equal
-    _share(lambda part, worker: _native.matrix.mirror(M, *parts[part]), len(parts), K.n * K.n)
+    _do_parts(lambda part, worker: _native.matrix.mirror(M, *parts[part]), len(parts), K.n * K.n)
     return M
 
 
@@ -104,7 +104,7 @@ class Evaluated:
         A = self.X[index]
         _tiles.evaluate(self.K.kernel, A, A, True, lower=True, out=out)
         parts = _tiles.spans(q, CHUNK // 4)
-        _share(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
+        _do_parts(lambda part, worker: _native.matrix.mirror(out, *parts[part]), len(parts), q * q)
         return out
 
     def _large(self, order):
@@ -161,7 +161,7 @@ class Cached(Stored):
         return np.count_nonzero(coef)
 
 
-def _share(work, count, entries):
+def _do_parts(work, count, entries):
     """Do the parts, on all cores if that pays."""
     if entries < WORTH_THREADS:
         for part in range(count):

@@ -22,6 +22,7 @@ from mercer.inference import stacking
 from mercer.inference.moments import Part
 from mercer.kernels import Constant, Kernel, as_kernel
 from mercer.kernels.words import describe_together
+from mercer.selection import KernelSearchOptions
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.kernels_search import search_kernels_rows, stand_in
 from mercer.selection.result import ProgressSupport, reporter, with_progress
@@ -173,7 +174,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         kernels, lams, words = self._search_kernels(rows, solver, tried) if self._automatic else self._given(rows)
         parts, words, told = stacking.usable(kernels, lams, words, rows, solver)
         means, stds = stacking.left_out_moments(parts, rows)
-        self.scale_weights_, kept = self._weigh(means, stds, rows)
+        self.scale_weights_, kept = self._choose_weights(means, stds, rows)
         warn_again(itertools.chain.from_iterable(told[k] for k in kept))  # nothing is said of kernels that go
         parts, self.words_ = [parts[k] for k in kept], [words[k] for k in kept]
         self.kernels_, self.lams_ = [part.kernel for part in parts], [part.lam for part in parts]
@@ -229,9 +230,11 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
             raise ValueError("criterion=None chooses nothing; give a list of kernels and lam.")
         if not searchable(rows):
             return self._mean_alone(rows)
-        clock = self._search_clock(TimeOptions().unasked)
+        given = OptionSet(self.options)
+        clock = self._search_clock(given[TimeOptions].unasked)
         names = vars(self).get("feature_names_in_")
         options = {"seed": seed_of(self.random_state), "record": Record(clock, reporter(self))}
+        options["options"] = given[KernelSearchOptions]
         options["names"] = None if names is None else list(names)
         found = search_kernels_rows(rows, criterion=self.criterion, solver=solver, keep=tried, **options)
         self.selection_ = found.result().warn()
@@ -247,7 +250,7 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         )
         return [1e-6 * spread * Constant()], [spread], ["a constant"]
 
-    def _weigh(self, means, stds, rows):
+    def _choose_weights(self, means, stds, rows):
         """(weights of each kernel at each scale, which kernels), the heaviest first; those that hardly count go."""
         if self.weights is not None:
             weights = stacking.given_weights(self.weights, len(means))

@@ -207,7 +207,7 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
 
     def _publish(self):
         """Take over what the estimator inside says of itself."""
-        model, self.plan_ = self.model_, self._beside(self.model_.plan_)
+        model, self.plan_ = self.model_, self._plan_around(self.model_.plan_)
         self.kernel_, self.lam_, self.selection_ = model.kernel_, model.lam_, model.selection_
         self.regularization_, self.row_weight_ = model.regularization_, model.row_weight_
         if model.leaves_out is not None:  # an approximation has neither
@@ -216,9 +216,9 @@ class TransformedTarget(RegressorMixin, KernelEstimator):
         self.fit_report_ = FitReport({**model.fit_report_, "estimator": type(self).__name__, **said})
 
     def plan(self, n, d=None, *, targets=1, rows=None):
-        return self._beside(self._inner().plan(n, d, targets=targets, rows=rows))
+        return self._plan_around(self._inner().plan(n, d, targets=targets, rows=rows))
 
-    def _beside(self, plan):
+    def _plan_around(self, plan):
         """The plan of a fit and the inverse that judges it, beside the best model so far where several are tried."""
         if plan.solver not in SOLVERS or SOLVERS[plan.solver].iterative:
             return plan

@@ -68,7 +68,7 @@ class Decoder:
         if not str(name).startswith("names."):
             return _registry.class_of(name)
         cls = self._name(name.removeprefix("names."))
-        if not (isinstance(cls, type) and _registry.is_kept(cls)):
+        if not (isinstance(cls, type) and _registry.is_storable(cls)):
             raise ValueError(
                 f"{name} must derive from Kernel, Loss, Rule, Solver or Approximation, so that its objects are known "
                 "by their arguments, or have state and from_state; else name the object itself"

@@ -84,7 +84,7 @@ class Encoder:
     def __init__(self, names=None):
         self.names = dict(names or {})
         self.objects, self.arrays, self.used = [], {}, set()
-        self._known, self._open, self._alive = {}, set(), []
+        self._known, self._open, self._referenced = {}, set(), []
 
     def value(self, value, where):
         """A value as JSON; ``where`` names it in errors, and arrays after it."""
@@ -127,7 +127,7 @@ class Encoder:
             while name in self.arrays:
                 name += "'"
             self.arrays[name] = plain
-            self._alive.append(array)  # so that no other array gets its address
+            self._referenced.append(array)  # so that no other array gets its address
             self._known[key] = name if dtype is axes is None else [name, dtype, axes]
         return {"a": self._known[key]}
 
@@ -143,7 +143,7 @@ class Encoder:
             raise ModelFileError(f"{where}: a {type(value).__name__} contains itself.")
         self._open.add(id(value))
         self.objects.append(self._entry(value, where))  # after those that it refers to
-        self._alive.append(value)
+        self._referenced.append(value)
         self._known[id(value)] = len(self.objects) - 1
         return {"o": self._known[id(value)]}
 

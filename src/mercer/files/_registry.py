@@ -96,7 +96,7 @@ def _look_up(name):
     package = importlib.import_module(GP if unit == "gp" else f"mercer.{unit}")
     exported = unit == "gp" or rest in getattr(package, "__all__", ())
     found = getattr(package, rest, None) if exported else _inside(package).get(rest)
-    return found if isinstance(found, type) and is_kept(found) and _is_final(found) else None
+    return found if isinstance(found, type) and is_storable(found) and _is_final(found) else None
 
 
 @cache
@@ -120,7 +120,7 @@ def is_kernel(cls):
     return issubclass(cls, Kernel) or (cls.__module__ == GP and issubclass(cls, importlib.import_module(GP).Kernel))
 
 
-def is_kept(cls):
+def is_storable(cls):
     """Whether a class says what a file keeps of it, or is known by its arguments, which its constructor only stores."""
     return (
         "from_state" in dir(cls)

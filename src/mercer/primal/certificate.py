@@ -164,7 +164,7 @@ class Curve:
         return int(np.argmax(relative if self.flat or not open_.any() else np.where(open_, self.gains, -np.inf)))
 
 
-def landmarks_needed(points, most):
+def estimate_landmarks(points, most):
     """How many landmarks it would take until twice as many gain nothing: the gains fall as they have fallen so far."""
     m, full = points[-1][:2]
     if m < FEW or full == 0.0:
@@ -207,13 +207,13 @@ def certificate(fit, bounds, rows, curve, stopped=None, seconds=0.0):
     if len(bounds) > 1:
         found |= {"target": target, "distances": bounds.tolist(), "errors": curve.errors[-1].tolist()}
     if verdict == VERDICTS[2]:
-        more = landmarks_needed(points, int(fit.sums.n))
+        more = estimate_landmarks(points, int(fit.sums.n))
         found |= {"wanted_m": more, "wanted_seconds": seconds * (more / fit.design.m) ** 2}
     if stopped:
         found["stopped"] = stopped
     if loo > WORSE * spread:
         found["worse_than_mean"] = loo / spread if spread else math.inf
-    return found | {"words": describe(found)}
+    return found | {"words": certificate_words(found)}
 
 
 def of_target(found):
@@ -224,7 +224,7 @@ def of_target(found):
     return f" Of {count} targets, number {number} is the least certain: these are its numbers."
 
 
-def describe(found):
+def certificate_words(found):
     """The certificate as a person reads it."""
     loo, bound, relative = found["loo"], found["distance"], found["distance_relative"]
     errors = ", ".join(f"{error:.4g} at m = {m}" for m, error, _ in reversed(loo))
