@@ -33,9 +33,13 @@ def low_rank(K, sample=64, most=512):
 
 
 class Inside(NamedTuple):
-    """α, exactly 0 or at a bound where the multipliers say so; with a total ε, and whether the total binds."""
+    """α, exactly 0 or at a bound where the multipliers say so; with a total ε, and whether the total binds.
 
-    alpha: np.ndarray
+    Where α is far larger than its unit, |y| over the diagonal of K, there are two: either unit may tell what is at an
+    end.
+    """
+
+    alphas: list
     epsilon: float
     binds: bool
 
@@ -53,8 +57,8 @@ def interior_start(K, qp, budget, total=None, steps=60):
             budget.take(1, point.operations)
             budget.interior += 1
     if total is None:
-        return Inside(point.alpha(), 0.0, False)
-    return Inside(point.alpha(), point.epsilon, point.epsilon / point.unit > point.slack / total)
+        return Inside(point.alphas(), 0.0, False)
+    return Inside(point.alphas(), point.epsilon, point.epsilon / point.unit > point.slack / total)
 
 
 class _InteriorPoint:
@@ -81,11 +85,18 @@ class _InteriorPoint:
         self.rho = diag if qp.intercept else 0.0
         self.raised = np.column_stack([K, np.full(n, np.sqrt(self.rho))]) if self.thin else K + self.rho
         self.least, self.idle = np.inf, 0
+        self.large = float(ends.max()) > 1e4 * self.size  # α may become so large that rounding counts
+        self.kept, self.wrong = None, np.inf  # the state before, and the most that its slopes lacked
         self.operations = n**3 / 3.0 if not self.thin else float(n) * self.raised.shape[1] ** 2
 
-    def alpha(self):
+    def alphas(self):
+        """α by the unit of α and, where boxes are large, by the mean of what it is; the larger unit first."""
+        mean = float(np.abs(self.X[0] - self.X[1] + self.shift).mean()) if self.large else 0.0
+        return [self._to_ends(size) for size in sorted({max(self.size, mean), self.size}, reverse=True)]
+
+    def _to_ends(self, size):
         """α with what is nearer to an end than its slope, the difference of its two multipliers, to zero put there."""
-        x, slope = self.X * (self.unit / self.size), self.Z[:2] - self.Z[2:]
+        x, slope = self.X * (self.unit / size), self.Z[:2] - self.Z[2:]
         ends = np.where(x[:2] < slope, 0.0, np.where(x[2:] < -slope, self.ends, self.X[:2]))
         return np.clip(self.shift + ends[0] - ends[1], self.qp.lower, self.qp.upper)
 
@@ -99,7 +110,7 @@ class _InteriorPoint:
         if not mean > 1e-8 * self.unit * self.size or self.idle == 15:  # it is the solution, or falls no more
             return False
         lack = self._lack()
-        if not self._factor(Z / X):
+        if (self.large and self._is_rounding(mean, lack)) or not self._factor(Z / X):
             return False
         dx, _, de = self._move(Z[2:] - Z[:2] - lack, -self.slack)
         q = np.concatenate([dx, -dx]) / X  # products after a step t: XZ(1 + tq)(1 − t − tq)
@@ -136,6 +147,15 @@ class _InteriorPoint:
         self.excess = 0.0 if self.total is None else float(self.X[:2].sum()) + self.slack - self.total
         return self.Z[2:] - self.Z[:2] + self.epsilon + np.array([slope, -slope])
 
+    def _is_rounding(self, mean, lack):
+        """Whether rounding has taken over: slopes are wrong by more than before, or products are small beside α."""
+        wrong = float(np.abs(lack).max())
+        if wrong > 10.0 * max(self.wrong, 1e-8 * self.unit):
+            self.X, self.Z, self.b, self.epsilon, self.slack = self.kept
+            return True
+        self.kept, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
+        return mean <= 1e-13 * self.unit * float(self.X[:2].max())
+
     def _factor(self, D):
         """K + W and what the conditions need; with D the diagonals of p and m, W = 1/(1/Dₚ + 1/Dₘ)."""
         self.D, self.inverse = D, 1.0 / (D[:2] + D[2:])
@@ -151,7 +171,7 @@ class _InteriorPoint:
             small = self.C @ self.Y
             if self.total is not None:
                 small[-1, -1] += float(self.inverse.sum() - self.odd @ self.C[-1]) + self.slack / self.epsilon
-            self.small = factor(0.5 * (small + small.T), least=1e-10)  # where all rows are bounded, b is not unique
+            self.small = _inverse(small)
         except (NotPositiveDefinite, ValueError):  # numbers have overflowed
             return False
         return True
@@ -182,7 +202,7 @@ class _InteriorPoint:
                 need[0] += self.sum
             if self.total is not None:
                 need[-1] += float(both.sum() - self.C[-1] @ R) + self.excess + to_slack
-            c = self.small.solve(need)
+            c = self.small @ need
             d = d - self.Y @ c
             db = float(c[0]) - self.rho * self.sum if self.qp.intercept else 0.0
             de = float(c[-1]) if self.total is not None else 0.0
@@ -201,3 +221,11 @@ def _finite_bounds(qp):
     with np.errstate(divide="ignore"):
         far = 2.0 * np.sqrt(2.0 * max(nothing, np.finfo(float).tiny) / qp.ridge)
     return np.maximum(qp.lower, -far), np.minimum(qp.upper, far)
+
+
+def _inverse(S):
+    """S⁻¹ of order 1 or 2, each diagonal entry raised a little: where all rows are bounded b and ε are not unique."""
+    if len(S) == 1:
+        return 1.0 / S
+    a, b, c = S[0, 0] * (1.0 + 1e-10), 0.5 * (S[0, 1] + S[1, 0]), S[1, 1] * (1.0 + 1e-10)
+    return np.array([[c, -b], [-b, a]]) / (a * c - b * b)

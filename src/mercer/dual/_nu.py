@@ -7,7 +7,6 @@ low, and for a few rows at once, an interior point has ε as one of its unknowns
 
 import numpy as np
 
-from mercer.dual._interior import interior_start
 from mercer.dual._search import MANY, SOME, DualSearch
 from mercer.dual._store import Stored
 from mercer.solvers.plan_class import StorageOptions
@@ -82,14 +81,18 @@ class NuSearch:
     def _start_inside(self):
         """(ε, ε or None if the total does not bind) of α from an interior point, and Newton steps to finish."""
         search = self.search
-        inside = interior_start(search.factor, search.qp, search.budget, self.total)
-        search.due = np.inf
-        search.go_to(inside.alpha)
-        if not inside.binds:
-            self._solve_at(0.0, self.tol)
-            return 0.0, None
-        self._newton(inside.epsilon)
-        return inside.epsilon, float(search.qp.epsilon[0])
+        inside = search.jump(self._finish)
+        if inside.binds:
+            return inside.epsilon, float(search.qp.epsilon[0])
+        self._solve_at(0.0, self.tol)
+        return 0.0, None
+
+    def _finish(self, inside):
+        """Newton steps after an interior point; where the total does not bind ε is 0."""
+        if inside.binds:
+            self._newton(inside.epsilon)
+        else:
+            self.search.qp = self.search.qp.with_epsilon(0.0)
 
     def _newton(self, eps):
         """Newton steps that keep the total and find ε, which is returned; α stays where they did not help."""

@@ -24,12 +24,13 @@ SOME = 12  # Newton steps in a row otherwise
 class DualSearch:
     """Rounds and Newton steps from a gradient to a tolerance; α and g are worked on in place.
 
-    ``gram`` is K for the interior point. With a ``total`` Newton steps may keep Σ|α|, and find ε (`_nu`).
+    ``gram`` is K for the interior point, and ``full`` returns it in float64; None: it would not fit. With a ``total``
+    Newton steps may keep Σ|α|, and find ε (`_nu`).
     """
 
-    def __init__(self, store, qp, a, g, tol, budget, options=WorkingSetOptions(), gram=None, total=None):
-        self.store, self.qp, self.a, self.g = store, qp, a, g
-        self.tol, self.budget, self.options, self.gram, self.total = tol, budget, options, gram, total
+    def __init__(self, store, qp, a, g, tol, budget, options=WorkingSetOptions(), gram=None, full=None, total=None):
+        self.store, self.qp, self.a, self.g, self.total = store, qp, a, g, total
+        self.tol, self.budget, self.options, self.gram, self.full = tol, budget, options, gram, full
         size = max(float(np.abs(qp.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, 1e-10 * size) if store.dtype == np.float64 else 0.1 * tol  # the last Newton steps' aim
         self.due = budget.work + options.interior * float(len(a)) ** 2 + 5e6  # work before an interior point
@@ -40,7 +41,7 @@ class DualSearch:
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
-        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.qp)
+        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.qp, self.budget)
         budget = self.budget
         if not budget.steps and self._is_whole() and budget.callback is None:  # as many pairs as take no time
             self._solve_pairs(self.store.whole, self.qp, self.a, self.g, self.fine, 8e5 / self._step_cost())
@@ -57,7 +58,6 @@ class DualSearch:
             if self._interior_is_due():
                 if self.total is not None:
                     return "slow"
-                self.due = np.inf
                 self._start_inside()
                 continue
             if self._newton_is_due(violation) and not self._is_late():
@@ -131,31 +131,53 @@ class DualSearch:
         """Whether an interior point has what it needs: a factor of low rank, or where ``dense`` may do K in float64."""
         if self.gram is not None:
             self.factor, self.gram = low_rank(self.gram), None
-        whole = self.store.whole
-        if self.factor is None and dense and whole is not None and whole.dtype == np.float64:
-            self.factor = whole
+            dense = dense or (self.factor is not None and self._is_huge())
+            if dense and self.full is not None and self._is_huge():
+                self.factor = None
+        if self.factor is None and dense and self.full is not None:
+            self.factor = self.full()
         return self.factor is not None
 
+    def _is_huge(self):
+        """Whether α may be so large that a factor of low rank loses the digits that count; with ν it does not."""
+        box = np.maximum(self.qp.upper, -self.qp.lower)
+        largest = float(np.max(box[np.isfinite(box)], initial=0.0) * self.qp.diag.mean())
+        return self.total is None and largest > 1e9 * float(np.abs(self.qp.target).max(initial=0.0))
+
     def _interior_is_due(self):
-        """Whether rounds have cost as much as an interior point; with a K of full rank it is for ν alone."""
-        n, work = float(len(self.a)), self.budget.work
-        return work > self.due and self.has_factor(self.total is not None and work > self.due + 2.0 * n**3)
+        """Whether rounds have cost as much as an interior point: n³ with a K of full rank."""
+        work = self.budget.work
+        return work > self.due and self.has_factor(work > self.due + 2.0 * float(len(self.a)) ** 3)
 
     def _start_inside(self):
         """α from an interior-point method, and Newton steps to finish; as it was, where the objective is no lower."""
         kept, height = (self.a.copy(), self.g.copy()), self.qp.height(self.a, self.g)[0]
-        self.go_to(interior_start(self.factor, self.qp, self.budget).alpha)
-        self.newton(self.fine, MANY, patient=True)
-        self.go_to(self.qp.balanced(self.a.copy()))
+        self.jump(lambda _: self.newton(self.fine, MANY, patient=True))
+        balanced = self.qp.balanced(self.a.copy())
+        if (balanced != self.a).any():
+            self._go_to(balanced)
         if not self.qp.height(self.a, self.g)[0] < height:
             self.a[:], self.g[:] = kept
 
-    def go_to(self, a):
-        """α, with its gradient."""
-        moved = a - self.a
-        if moved.any():
-            self._move(np.arange(len(a)), moved)
-            self.a[:] = a
+    def jump(self, finish):
+        """Go to the best α of an interior point, once; ``finish`` gets the `Inside` and does the Newton steps."""
+        inside, best = interior_start(self.factor, self.qp, self.budget, self.total), None
+        self.due, self.factor = np.inf, None
+        for alpha in inside.alphas:
+            self._go_to(alpha)
+            if self.violation() > self.fine or self.total is not None:
+                finish(inside)
+            state = self.violation(), self.a.copy(), self.g.copy(), self.qp
+            best = state if best is None or state[0] < best[0] else best
+            if best[0] <= self.tol:
+                break
+        self.a[:], self.g[:], self.qp = best[1:]
+        return inside
+
+    def _go_to(self, a):
+        """α, with its gradient afresh: that of a large α leaves its rounding behind."""
+        self.a[:], self.g[:] = a, self.qp.ridge * a - self.qp.target
+        self.store.add(np.arange(len(a)), a, self.g)
 
     # ------------------------------------------------------------------ Newton
     def _newton_cost(self):
@@ -284,12 +306,13 @@ class _Progress:
     """Whether rounds still gain: the one rule for a search that would not end.
 
     A round gains nothing when the objective does not fall by a rounding of its terms; two of these in a row ask for
-    Newton, twenty are the end. Slow is a search in whose last half neither the violation nor the objective fell.
+    Newton, twenty are the end. Slow is a search in whose last half neither the violation nor the objective fell; after
+    an interior point, which leaves little but rounding, the violation alone counts, and 64 rounds are the end.
     """
 
-    def __init__(self, qp):
-        self.qp, self.still, self.lowest, self.best, self.marks, self.over = qp, 0, np.inf, np.inf, [], False
-        self.state = None  # where the violation was best
+    def __init__(self, qp, budget):
+        self.qp, self.budget, self.still, self.lowest, self.best = qp, budget, 0, np.inf, np.inf
+        self.state, self.marks, self.over = None, [], False  # where the violation was best; after each round
 
     def keep_best(self, violation, a, g):
         """Keep the state with the smallest violation."""
@@ -302,7 +325,9 @@ class _Progress:
         lost = not moved or not height < self.lowest - 1e-15 * size
         self.still, self.lowest = self.still + 1 if lost else 0, min(self.lowest, height)
         self.marks.append((self.lowest, self.best))
-        lowest, best = self.marks[len(self.marks) // 2]
-        slow = len(self.marks) >= 200 and self.best > 0.9 * best and self.lowest > lowest - 1e-6 * size
-        self.over = self.still > 20 or slow
+        (lowest, best), rounds = self.marks[len(self.marks) // 2], len(self.marks)
+        inside = self.budget.interior > 0
+        slow = rounds >= (8 if inside else 200) and self.best > 0.9 * best
+        slow = slow and (inside or self.lowest > lowest - 1e-6 * size)
+        self.over = self.still > 20 or slow or (inside and rounds >= 64)
         return self.still >= 2 or self.over

@@ -27,7 +27,8 @@ class WorkingSetOptions(Options):
     steps: int = 20  # of two variables each, that a block may take for each of its rows
     newton: bool = True  # whether Newton's steps on the free rows finish what the rounds have found
     changes: float = 0.04  # share of a block's free rows that may have changed in a round before a Newton step
-    interior: float = 100.0  # times n²: work of rounds before an interior point, if the rank of K is low; inf is never
+    interior: float = 100.0  # times n²: work of rounds before an interior point, and 2 n³ of full rank; inf is never
+    interior_full: int = 8192  # rows up to which it takes a K of full rank, in float64
     interior_first: int = 320  # rows up to which ν is found by an interior point at once, whatever the rank of K
     exact: bool = True  # whether violation and gap are those of K in float64; else of K as it is stored
 

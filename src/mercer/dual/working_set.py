@@ -78,7 +78,7 @@ def solve_dual(
         store, stored = _store(K, _is_fine(K, tol, options, qp), limits.memory, options)
         g = qp.ridge * a - qp.target
         store.add(np.arange(K.n), a, g)
-        search = DualSearch(store, qp, a, g, tol, budget, working_set, K, total)
+        search = DualSearch(store, qp, a, g, tol, budget, working_set, K, _in_float64(K, store, limits.memory, options), total)
         way = search if total is None else NuSearch(search, total)
         status, violation, refined = _run_and_refine(K, way, search)
     qp = search.qp
@@ -136,6 +136,15 @@ def hold(K, tol=1e-3, memory=None, options=OptionSet()):
     if dtype is None or K.matrix is not None or quicker:
         return K
     return DenseGram.from_matrix(dense(K, dtype), K)
+
+
+def _in_float64(K, store, memory, options):
+    """A function that returns K in float64, for an interior point; None where a factor of it would not fit."""
+    storage = options[StorageOptions]
+    if K.n > storage.float64_up_to:
+        if K.n > options[WorkingSetOptions].interior_full or 24.0 * K.n**2 > storage.dual_share * within(memory).bytes:
+            return None
+    return (lambda: store.whole) if store.whole is not None and store.dtype == np.float64 else K.dense
 
 
 def _is_fine(K, tol, options, qp=None):
