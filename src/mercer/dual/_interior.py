@@ -185,11 +185,12 @@ class _InteriorPoint:
         return factor(A, scale=self.diag, least=1e-14, overwrite=True)
 
     def _solve(self, B):
-        """(K + W)⁻¹B; with a thin factor refined once: W of free rows is tiny, and digits cancel."""
+        """(K + W)⁻¹B; refined once with a thin factor or a large α: W of free rows is tiny, and digits cancel."""
         x, W = self.A.solve(B), self.W + self.qp.ridge
-        if not self.thin:
+        if not (self.thin or self.large):
             return x
-        return x + self.A.solve(B - (W * x.T).T - self.raised @ (self.raised.T @ x))
+        Kx = self.raised @ (self.raised.T @ x) if self.thin else self.raised @ x
+        return x + self.A.solve(B - (W * x.T).T - Kx)
 
     def _move(self, rhs, to_slack):
         """(Δ(p, m), Δb, Δε): (K + W)Δα + Δb + vΔε = WR with the rows of Σα and of the total."""

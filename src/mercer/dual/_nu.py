@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.dual._search import MANY, SOME, DualSearch
 from mercer.dual._store import Stored
+from mercer.gram import DenseGram
 from mercer.solvers.plan_class import StorageOptions
 
 SUM = 1e-9  # of the total: Σ|α| differs from it by no more
@@ -38,10 +39,11 @@ class NuSearch:
         eps = self._first_epsilon()
         goal = max(self.tol, 0.5 * eps)
         self.low, self.high, self.seen, last = None, None, {}, None
-        for _ in range(most):
+        while most > 0:
+            most -= 1
             status, found = "slow" if self._begins_inside() else self._solve_at(eps, goal), None
             if status == "slow":
-                status, goal = "converged", self.tol
+                status, goal, most = "converged", self.tol, min(most, 10)  # it is near; the rest may be rounding
                 eps, found = self._start_inside()
             now = self._share()
             if self.violation() > self.tol and status == "converged" and found is None:
@@ -119,7 +121,9 @@ class NuSearch:
         part, square = search.qp.take(rows), search.store.square(rows).astype(np.float64)
         share = self.total * float(part.upper.sum() / search.qp.upper.sum())
         goal = max(self.tol, 0.01 * self.unit)
-        few = DualSearch(Stored(square), part, np.zeros(sample), -part.target, goal, search.budget, search.options)
+        store, gram = Stored(square), DenseGram.from_matrix(square)
+        start = np.zeros(sample), -part.target, goal, search.budget
+        few = DualSearch(store, part, *start, search.options, gram, lambda: square, total=share)
         NuSearch(few, share).run()
         return float(few.qp.epsilon[0])
 

@@ -15,7 +15,7 @@ from mercer import _native
 from mercer._threads import one_blas_thread
 from mercer.dual._active_set import newton_step
 from mercer.dual._interior import interior_start, low_rank
-from mercer.dual.options import WorkingSetOptions
+from mercer.dual.options import Progress, WorkingSetOptions
 
 MANY = 60  # Newton steps in a row from a start near by, or where rounds stand still
 SOME = 12  # Newton steps in a row otherwise
@@ -34,14 +34,14 @@ class DualSearch:
         size = max(float(np.abs(qp.target).max(initial=0.0)), np.finfo(float).tiny)
         self.fine = min(tol, 1e-10 * size) if store.dtype == np.float64 else 0.1 * tol  # the last Newton steps' aim
         self.due = budget.work + options.interior * float(len(a)) ** 2 + 5e6  # work before an interior point
-        self.factor = None  # what the interior point takes: G of n × r with GGᵀ = K, or K
+        self.factor, self.inside = None, False  # G of n × r with GGᵀ = K, or K; whether there was an interior point
         self.churn = 0.0  # of the rows of the last block, the share that became free or ceased to be
         self.patience, self.last = 1.0, 0.0  # a Newton step waits for so many times its own cost in rounds
         self.moves_epsilon = False  # whether Newton steps keep Σ|α| and find ε
 
     def run(self):
         """Until the violation is within the tolerance, the budget is spent, or nothing moves; returns which."""
-        block, progress = np.zeros(0, dtype=np.int64), _Progress(self.qp, self.budget)
+        block, progress = np.zeros(0, dtype=np.int64), Progress(self.qp)
         budget = self.budget
         if not budget.steps and self._is_whole() and budget.callback is None:  # as many pairs as take no time
             self._solve_pairs(self.store.whole, self.qp, self.a, self.g, self.fine, 8e5 / self._step_cost())
@@ -68,7 +68,7 @@ class DualSearch:
                 block = self._round(slopes, violation, block)
             now = self.qp.free(self.a)
             self.churn = np.setxor1d(free, now, assume_unique=True).size / max(min(len(block), now.size), 1)
-            if progress.stalls(self.a, self.g, budget.steps > steps):
+            if progress.stalls(self.a, self.g, budget.steps > steps, self.inside):
                 moves = self.newton(self.tol, SOME, patient=True) in ("full", "part") or budget.steps > steps
                 if (not moves or progress.over) and self.violation() > self.tol:
                     if progress.best < self.violation():
@@ -139,10 +139,10 @@ class DualSearch:
         return self.factor is not None
 
     def _is_huge(self):
-        """Whether α may be so large that a factor of low rank loses the digits that count; with ν it does not."""
+        """Whether α may be so large that a factor of low rank loses the digits that count."""
         box = np.maximum(self.qp.upper, -self.qp.lower)
         largest = float(np.max(box[np.isfinite(box)], initial=0.0) * self.qp.diag.mean())
-        return self.total is None and largest > 1e9 * float(np.abs(self.qp.target).max(initial=0.0))
+        return largest > 1e9 * float(np.abs(self.qp.target).max(initial=0.0))
 
     def _interior_is_due(self):
         """Whether rounds have cost as much as an interior point: n³ with a K of full rank."""
@@ -162,7 +162,7 @@ class DualSearch:
     def jump(self, finish):
         """Go to the best α of an interior point, once; ``finish`` gets the `Inside` and does the Newton steps."""
         inside, best = interior_start(self.factor, self.qp, self.budget, self.total), None
-        self.due, self.factor = np.inf, None
+        self.due, self.factor, self.inside = np.inf, None, True
         for alpha in inside.alphas:
             self._go_to(alpha)
             if self.violation() > self.fine or self.total is not None:
@@ -300,34 +300,3 @@ def _rows_above(score, count, above):
     if found.size <= count:
         return found
     return found[np.argpartition(score[found], found.size - count)[found.size - count :]]
-
-
-class _Progress:
-    """Whether rounds still gain: the one rule for a search that would not end.
-
-    A round gains nothing when the objective does not fall by a rounding of its terms; two of these in a row ask for
-    Newton, twenty are the end. Slow is a search in whose last half neither the violation nor the objective fell; after
-    an interior point, which leaves little but rounding, the violation alone counts, and 64 rounds are the end.
-    """
-
-    def __init__(self, qp, budget):
-        self.qp, self.budget, self.still, self.lowest, self.best = qp, budget, 0, np.inf, np.inf
-        self.state, self.marks, self.over = None, [], False  # where the violation was best; after each round
-
-    def keep_best(self, violation, a, g):
-        """Keep the state with the smallest violation."""
-        if violation < self.best:
-            self.best, self.state = violation, (a.copy(), g.copy())
-
-    def stalls(self, a, g, moved):
-        """Take note of a round; whether Newton has to help. ``over`` says whether that was the last time."""
-        height, size = self.qp.height(a, g)
-        lost = not moved or not height < self.lowest - 1e-15 * size
-        self.still, self.lowest = self.still + 1 if lost else 0, min(self.lowest, height)
-        self.marks.append((self.lowest, self.best))
-        (lowest, best), rounds = self.marks[len(self.marks) // 2], len(self.marks)
-        inside = self.budget.interior > 0
-        slow = rounds >= (8 if inside else 200) and self.best > 0.9 * best
-        slow = slow and (inside or self.lowest > lowest - 1e-6 * size)
-        self.over = self.still > 20 or slow or (inside and rounds >= 64)
-        return self.still >= 2 or self.over

@@ -1,4 +1,4 @@
-"""How the dual of a loss with corners is solved: the numbers that steer it, its limits, and what it took."""
+"""How the dual of a loss with corners is solved: the numbers that steer it, its limits, and what it took and gained."""
 
 import time
 from collections.abc import Callable
@@ -77,3 +77,33 @@ class Effort:
         """Call the callback; "callback" where it wants an end."""
         now = {"iterations": self.steps, "violation": violation, "rounds": self.rounds}
         return "callback" if self.callback is not None and self.callback(now) else None
+
+
+class Progress:
+    """Whether rounds still gain: the one rule for a search that would not end.
+
+    A round gains nothing when the objective does not fall by a rounding of its terms; two of these in a row ask for
+    Newton, twenty are the end. Slow is a search in whose last half neither the violation nor the objective fell; after
+    an interior point, which leaves little but rounding, the violation alone counts, and 64 rounds are the end.
+    """
+
+    def __init__(self, qp):
+        self.qp, self.still, self.lowest, self.best = qp, 0, np.inf, np.inf
+        self.state, self.marks, self.over = None, [], False  # where the violation was best; after each round
+
+    def keep_best(self, violation, a, g):
+        """Keep the state with the smallest violation."""
+        if violation < self.best:
+            self.best, self.state = violation, (a.copy(), g.copy())
+
+    def stalls(self, a, g, moved, inside):
+        """Take note of a round, perhaps after an interior point; whether Newton has to help, ``over`` the last time."""
+        height, size = self.qp.height(a, g)
+        lost = not moved or not height < self.lowest - 1e-15 * size
+        self.still, self.lowest = self.still + 1 if lost else 0, min(self.lowest, height)
+        self.marks.append((self.lowest, self.best))
+        (lowest, best), rounds = self.marks[len(self.marks) // 2], len(self.marks)
+        slow = rounds >= (8 if inside else 200) and self.best > 0.9 * best
+        slow = slow and (inside or self.lowest > lowest - 1e-6 * size)
+        self.over = self.still > 20 or slow or (inside and rounds >= 64)
+        return self.still >= 2 or self.over

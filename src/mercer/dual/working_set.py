@@ -78,7 +78,9 @@ def solve_dual(
         store, stored = _store(K, _is_fine(K, tol, options, qp), limits.memory, options)
         g = qp.ridge * a - qp.target
         store.add(np.arange(K.n), a, g)
-        search = DualSearch(store, qp, a, g, tol, budget, working_set, K, _in_float64(K, store, limits.memory, options), total)
+        search = DualSearch(
+            store, qp, a, g, tol, budget, working_set, K, _in_float64(K, store, limits.memory, options), total
+        )
         way = search if total is None else NuSearch(search, total)
         status, violation, refined = _run_and_refine(K, way, search)
     qp = search.qp
