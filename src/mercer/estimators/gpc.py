@@ -130,7 +130,6 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
 
     state_fields = {**KernelEstimator.state_fields, "fitted": Fitted}
     state_extras = {"fitted": "_fitted"}
-    state_version = 3  # the first kept all factors, the second the parts of a fit one by one
 
     @property
     def has_evidence(self):
@@ -217,12 +216,6 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
         how = "leave-one-out probabilities at the kernel of the fit"
         best = self.classes_[proba.argmax(axis=1)].astype(object)
         return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
-
-    @classmethod
-    def migrate(cls, version, state):
-        from mercer.estimators._older_files import older_classes  # knows every approximation
-
-        return older_classes(version, state)
 
     @over_partitions
     def predict(self, X):

@@ -48,8 +48,6 @@ class FourierPosterior(Posterior):
         Of the fit; a file does not keep them.
     """
 
-    state_version = 2  # the first had other words in its report
-
     def __init__(self, near, eps, low, high, coef, report, options=OptionSet()):
         self.near, self.eps, self.low, self.high, self.coef, self.report = near, eps, low, high, coef, report
         self.options, self._features, self._factor = options, None, None
@@ -84,13 +82,6 @@ class FourierPosterior(Posterior):
         if self.coef.shape != shape:
             raise ValueError(f"FourierPosterior.coef is of shape {self.coef.shape}, not {shape}.")
         return self
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today; the first had the words of its report otherwise."""
-        report = dict(state["report"])
-        report["features"] = report.pop("waves", 0)
-        return {**state, "report": {**report, "factored": report["features"] <= ToeplitzOptions.factored_up_to}}
 
     @property
     def features(self):
