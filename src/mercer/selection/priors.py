@@ -118,7 +118,8 @@ def weak_priors(kernel, X, y=None, weight=None, options=PriorOptions()):
         None where there is no noise variance.
     weight : ndarray of shape (n,), default=None
         How much each row counts; None counts each once.
-    options : PriorOptions, optional
+    options : PriorOptions, default=PriorOptions()
+        How wide the priors are.
 
     Returns
     -------
