@@ -9,7 +9,7 @@ from mercer._clock import Clock
 from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.options import SearchOptions
-from mercer.selection.search.starts import has_amplitude
+from mercer.selection.search.space import has_amplitude
 from mercer.solvers import Cholesky
 from mercer.solvers.projected import Span, as_resolvent, independent
 
