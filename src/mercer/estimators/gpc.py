@@ -8,10 +8,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer.approximate.base import choose
-from mercer.approximate.classes import ClassProblem
+from mercer.approximate.classes import ClassProblem, number_labels
 from mercer.approximate.fitted import Fitted
 from mercer.approximate.kernels import latent_kernel
-from mercer.approximate.labels import number_labels
 from mercer.estimators._fitting import Approximated
 from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator, over_partitions
