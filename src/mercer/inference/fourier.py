@@ -9,9 +9,8 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
 from mercer.gram.landmarks import draw_rows
-from mercer.inference.moments import Moments
+from mercer.inference.moments import Moments, Posterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.posterior import Posterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.solvers.normal import whiten
 from mercer.solvers.toeplitz import FactoredToeplitz, FourierOptions, ToeplitzOptions
