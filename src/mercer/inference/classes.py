@@ -16,11 +16,10 @@ from mercer._state import check, check_vectors
 from mercer.gram import DenseGram, TiledGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
 from mercer.inference.links import LINKS
 from mercer.inference.quadrature import Nodes, check_rank, quadrature
-from mercer.inference.sites import SitePosterior
+from mercer.inference.sites import SitePosterior, laplace
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
 SEARCH = {"laplace": 1e-7, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square

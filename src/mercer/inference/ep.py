@@ -4,9 +4,8 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._threads import few_threads
-from mercer.inference.laplace import laplace
 from mercer.inference.mode import LATE
-from mercer.inference.sites import SitePosterior
+from mercer.inference.sites import SitePosterior, laplace
 from mercer.solvers.coupled import site_inverse
 from mercer.solvers.small import solve_each
 
