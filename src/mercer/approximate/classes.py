@@ -13,8 +13,7 @@ from mercer.approximate.fitted import Fitted, by_target, number_by_target
 from mercer.approximate.kernels import LEAST_ROWS, search_class_expressions
 from mercer.gram import TiledGram
 from mercer.inference.classes import ClassModel, ClassPosterior, OneAgainstRest
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS, Binary
 from mercer.inference.softmax import Softmax
 from mercer.inference.temperature import apply_temperature, best_temperature, left_out_losses
 from mercer.kernels import Kernel

@@ -16,8 +16,7 @@ from mercer._state import check, check_vectors
 from mercer.gram import DenseGram, TiledGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS, Binary
 from mercer.inference.quadrature import Nodes, check_rank, quadrature
 from mercer.inference.sites import SitePosterior, laplace
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
@@ -54,7 +53,7 @@ class ClassModel:
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Logit
+    >>> from mercer.inference.likelihood import Logit
     >>> from mercer.inference.classes import ClassModel
     >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")
     >>> model.fit(DenseGram.from_matrix(np.eye(2))).proba(np.array([[1.0, 0.0]]), np.ones(1)).round(3)

@@ -199,7 +199,7 @@ def laplace(K, likelihood, *, start=None, max_iter=100, tol=1e-8, clock=FOREVER)
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.sites import laplace
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Logit
+    >>> from mercer.inference.likelihood import Logit
     >>> found = laplace(DenseGram.from_matrix(np.eye(2)), Binary(Logit(), np.array([1.0, -1.0])))
     >>> found.f.round(4), round(found.log_evidence, 4)
     (array([ 0.4011, -0.4011]), -1.4013)
