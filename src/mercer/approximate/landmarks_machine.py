@@ -12,7 +12,7 @@ from mercer.approximate.landmarks import engine_of, kernels_on_sample, prepare_s
 from mercer.approximate.machine import MachineFit
 from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.design import LandmarkBasis, Sample

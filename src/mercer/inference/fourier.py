@@ -7,8 +7,8 @@ from mercer._policies import OptionSet
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
+from mercer.gram.base import draw_rows
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
-from mercer.gram.landmarks import draw_rows
 from mercer.inference.moments import Moments, Posterior
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
