@@ -1,4 +1,4 @@
-"""Gram: a kernel on our data, seen as a matrix. Which matrix (stored, by tiles, scaled) is decided here."""
+"""Gram: a kernel on our data, seen as a matrix, of all rows or of those that are taken or drawn."""
 
 from abc import ABC, abstractmethod
 

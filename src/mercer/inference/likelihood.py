@@ -1,4 +1,8 @@
-"""What inference asks of two classes: w log σ(t (f + m)) and its derivatives, and the tilted moments of one row."""
+"""What inference asks of two classes: w log σ(t (f + m)) with its derivatives, tilted moments, stable in the tails.
+
+The link σ is the logistic function or the normal distribution function. Both satisfy σ(−z) = 1 − σ(z), so that one
+function of z = t f serves both labels; log σ is concave, so that posteriors have one mode.
+"""
 
 import numpy as np
 from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri

@@ -1,4 +1,4 @@
-"""What a Gaussian process says of f, and of a new y, at some inputs: moments, parts, slopes, draws."""
+"""What every posterior of a Gaussian process can be asked at new inputs: moments of f and of y, parts, slopes, draws."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

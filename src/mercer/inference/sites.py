@@ -1,4 +1,4 @@
-"""A Gaussian posterior made of sites: what Laplace and expectation propagation have in common.
+"""A Gaussian posterior made of sites, which expectation propagation has too, and Laplace's approximation.
 
 Each row contributes a factor exp(νᵢ fᵢ − ½ τᵢ fᵢ²) in place of its likelihood. With s = √τ and B = I + s K s the
 posterior at x has the mean k(x)ᵀ a and the variance k(x, x) − (s k(x))ᵀB⁻¹ s k(x). B has no eigenvalue below 1: nothing

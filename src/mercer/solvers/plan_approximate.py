@@ -1,4 +1,4 @@
-"""The plans of fits that are not exact, and when "auto" takes them: landmarks, neighbours, Fourier features."""
+"""The plans of fits that are not exact, and when "auto" takes them: landmarks, neighbours, Fourier features, many products."""
 
 import math
 from dataclasses import replace

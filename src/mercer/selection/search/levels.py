@@ -4,7 +4,7 @@ Starts are screened on a few hundred rows and followed there; the best end goes 
 on, so that few evaluations are made on all of them. For each row the Hessian of a criterion in log θ changes little
 when rows are added: it is measured by differences on a third of the rows, where that costs about as much as one
 evaluation on all of them and saves several. It also says what is still to be gained, so that a descent ends without
-trying.
+trying. A descent is BFGS within bounds, with the Hessian from before where there is one.
 """
 
 import math
