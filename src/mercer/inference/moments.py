@@ -1,4 +1,4 @@
-"""What every posterior of a Gaussian process can be asked at new inputs: moments of f and of y, parts, slopes, draws."""
+"""What every posterior of a Gaussian process says at new inputs: moments of f and of y, parts, slopes, draws."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The plans of fits that are not exact, and when "auto" takes them: landmarks, neighbours, Fourier features, many products."""
+"""Plans of fits that are not exact, and when "auto" takes them: landmarks, neighbours, Fourier features, iterations."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What every search minimises: z = log of the hyper-parameters ↦ C and its gradient, and the record of every trial: clock, history, who listens."""
+"""What every search minimises, z = log of the hyper-parameters ↦ C and its gradient, and the record of its trials."""
 
 import math
 from abc import ABC, abstractmethod
