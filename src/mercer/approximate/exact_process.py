@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer._state import check
 from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.exact import ExactFit

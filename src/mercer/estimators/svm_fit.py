@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._cached import cached_property
 from mercer._clock import FOREVER
+from mercer._parameters import cached_property
 from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions

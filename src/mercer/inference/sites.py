@@ -12,9 +12,8 @@ from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.likelihood import Binary
 from mercer.inference.mode import Mode
-from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.cholesky import CholeskyInverse, combine, scale_both
 from mercer.solvers.coupled import site_inverse
-from mercer.solvers.symmetric import combine, scale_both
 
 FIELDS = {
     "a": "float n", "s": "float n", "nu": "float n", "f": "float n", "log_evidence": "number", "info": dict,
