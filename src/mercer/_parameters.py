@@ -1,4 +1,4 @@
-"""Parameters: stored by every ``__init__`` in the same way, written as Python source, and compared."""
+"""Parameters: stored by every ``__init__`` in the same way, written as source, compared; attributes made of them."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""The exact fit: one system of all rows, and every fit without a row from its inverse."""
+"""The exact fit: one system of all rows, every fit without a row from its inverse, and ridge regression by it."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
