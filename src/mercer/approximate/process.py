@@ -19,7 +19,7 @@ from mercer.selection import Evidence, PriorOptions, SearchOptions
 from mercer.selection.priors import as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace, search_rows
-from mercer.selection.search.starts import mean_diagonal
+from mercer.selection.search.space import mean_diagonal
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.plan import choose_solver
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._policies import Options, OptionSet
-from mercer.approximate.labels import stratified_order
+from mercer.approximate.classes import stratified_order
 from mercer.approximate.options import TimeOptions
 from mercer.estimators._parameters import KernelParameters
 from mercer.estimators.validation import seed_of

@@ -18,7 +18,7 @@ from mercer.gram import Rows
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.targets import warn_of_unlike_targets
-from mercer.solvers.plan_iterations import plan_dual
+from mercer.solvers.plan_approximate import plan_dual
 
 
 class SVR(PreliminaryModel, FittedSVR):

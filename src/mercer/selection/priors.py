@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.selection.options import PriorOptions
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 
 
 @dataclass(frozen=True)
