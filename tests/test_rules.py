@@ -134,8 +134,7 @@ def branches_on_the_approximation():
     for path, node in nodes(ast.Call, ast.Compare, ast.If, ast.IfExp):
         asked = node.test if isinstance(node, ast.If | ast.IfExp) else node
         question = not isinstance(node, ast.Call) or dotted(node.func) in ("isinstance", "hasattr", "getattr")
-        older = path.name == "_older_files.py"  # which has to know what was kept
-        if path.parts[0] == "estimators" and not older and question and words.search(ast.unparse(asked)):
+        if path.parts[0] == "estimators" and question and words.search(ast.unparse(asked)):
             yield at(path, node, ast.unparse(asked))
 
 

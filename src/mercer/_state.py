@@ -130,7 +130,7 @@ class Stateful:
     state_fields : dict
         {public name: what it must be} for `check`, of those that prediction relies on.
     state_version : int
-        Goes up when an older state would be misread; `migrate` then makes new ones of old ones.
+        Goes up when an older state would be misread, and refuses files with another one.
     """
 
     state_extras: dict = {}
@@ -185,11 +185,6 @@ class Stateful:
                     raise ValueError(f"{method!r:.40} cannot ask for {parameter!r:.40}.")
                 getattr(made, method).add_request(param=parameter, alias=alias)
             setattr(self, ROUTING, made)
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return a state of an older ``state_version`` as one of today; a class with older versions overrides it."""
-        raise ValueError(f"{cls.__name__} does not know its states of version {version}.")
 
 
 def _requests(routing):

@@ -24,11 +24,18 @@ def spans(n, size):
 def _lower_tiles(n):
     """Tiles (i0, i1, j0, j1) that cover the lower triangle; a tile on the diagonal ends with a square.
 
-    COLUMNS is a multiple of ROWS, so that the rows of a tile never straddle two blocks of columns. Of few rows there
-    are twice as many tiles: less of them lies above the diagonal, and the shares of threads are more equal.
+    COLUMNS is a multiple of ROWS, so that the rows of a tile never straddle two blocks of columns.
     """
-    rows = ROWS if n > 4 * ROWS else ROWS // 2
+    rows = rows_of_lower_tiles(n)
     return [(i0, i1, j0, min(j1, i1)) for i0, i1 in spans(n, rows) for j0, j1 in spans(n, COLUMNS) if j0 < i1]
+
+
+def rows_of_lower_tiles(n):
+    """Rows of a tile of the lower triangle: what lies right of the last diagonal entry of a tile is not written.
+
+    Of few rows there are twice as many tiles: less of them lies above the diagonal, and the threads share more equally.
+    """
+    return ROWS if n > 4 * ROWS else ROWS // 2
 
 
 def _all_tiles(m, n):

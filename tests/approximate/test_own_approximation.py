@@ -9,7 +9,7 @@ from sklearn.base import clone
 import mercer
 from mercer import GaussianProcessClassifier, GaussianProcessRegressor, KernelMachine, KernelRidge
 from mercer.approximate import Approximation, Exact
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.kernels import Gaussian
 from mercer.report import collect, render
 

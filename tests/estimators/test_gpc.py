@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer import GaussianProcessClassifier, Landmarks
 from mercer.approximate import ClassOptions, classes
-from mercer.approximate.labels import stratified_order
+from mercer.approximate.classes import stratified_order
 from mercer.exceptions import NotEnoughMemory
 from mercer.inference.temperature import left_out_losses
 from mercer.kernels import Gaussian, Matern32, Pairwise, Precomputed

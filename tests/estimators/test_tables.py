@@ -21,7 +21,7 @@ from mercer import (
 from mercer.kernels import Categorical, Gaussian, Ordinal, Pairwise, Periodic, Spectrum, Table, parse_kernel
 from mercer.losses import Huber, Logistic
 from mercer.selection import LOO, Evidence, nested_cv
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 
 LEVELS = ["low", "medium", "high"]
 

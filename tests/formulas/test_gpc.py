@@ -7,8 +7,7 @@ from scipy.special import expit
 
 from mercer import GaussianProcessClassifier
 from mercer.gram import DenseGram
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit
+from mercer.inference.likelihood import Binary, Logit
 from mercer.inference.quadrature import quadrature
 from mercer.kernels import Gaussian
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import _threads, _tiles
-from mercer.gram import TiledGram
+from mercer.gram import ScaledGram, TiledGram
 from mercer.gram.duplicates import duplicate_groups, merge_points
 from mercer.kernels import Gaussian, Kernel
 
@@ -95,3 +95,22 @@ def test_a_kernel_may_return_whole_numbers(small_tiles, equal, size):
     assert_array_equal(Common(equal)(x[:, None]), expected)
     assert_array_equal(Common(equal)(x[:, None], x[:, None].copy()), expected)
     assert Common(equal)(x[:, None]).dtype == np.float64
+
+
+def test_what_was_not_written_is_not_read(rng, monkeypatch):
+    """Memory may hold anything, a signalling NaN too, where the lower triangle has no entry."""
+    empty = np.empty
+
+    def poisoned(shape, dtype=float, **options):
+        out = empty(shape, dtype, **options)
+        if out.dtype == np.float32:
+            out.view(np.uint32)[...] = 0x7FA00000
+        return out
+
+    X = rng.standard_normal((400, 2))
+    K = ScaledGram(TiledGram(Gaussian(1.0), X), rng.uniform(0.5, 2.0, 400))
+    expected = np.tril(K.dense())
+    monkeypatch.setattr(np, "empty", poisoned)
+    with np.errstate(invalid="raise"):
+        found = K.dense(np.float32, lower=True)
+    assert_allclose(np.tril(found), expected, rtol=1e-5, atol=1e-6)

@@ -9,9 +9,8 @@ from mercer._clock import Clock
 from mercer.gram import DenseGram
 from mercer.inference.elliptical import elliptical
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit
+from mercer.inference.likelihood import Binary, Logit
+from mercer.inference.sites import laplace
 from mercer.inference.softmax import Softmax, softmax_laplace
 from mercer.kernels import Gaussian
 

@@ -8,9 +8,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from mercer.gram import DenseGram
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit, Probit
+from mercer.inference.likelihood import Binary, Logit, Probit
+from mercer.inference.sites import laplace
 from mercer.kernels import Gaussian
 
 both = pytest.mark.parametrize("link", [Logit(), Probit()], ids=["logit", "probit"])

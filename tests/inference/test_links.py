@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import expit, log_expit, logsumexp, ndtr
 
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit, Probit, hazard
+from mercer.inference.likelihood import Binary, Logit, Probit, hazard
 
 LINKS = [Logit(), Probit()]
 both = pytest.mark.parametrize("link", LINKS, ids=["logit", "probit"])

@@ -5,10 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.gram import DenseGram
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit, Probit
+from mercer.inference.likelihood import Binary, Logit, Probit
 from mercer.inference.mode import turning_point
+from mercer.inference.sites import laplace
 from mercer.inference.softmax import Softmax, softmax_laplace
 from mercer.kernels import Gaussian
 

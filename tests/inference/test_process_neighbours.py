@@ -312,7 +312,7 @@ def test_no_more_neighbours_than_there_is_time_for():
 
 def test_few_inputs_do_not_copy_all_rows(rng, monkeypatch):
     copied = []
-    monkeypatch.setattr("mercer.inference.neighbours.joined", lambda X, Z: copied.append(len(X)) or np.vstack([X, Z]))
+    monkeypatch.setattr("mercer.inference.neighbours.join", lambda X, Z: copied.append(len(X)) or np.vstack([X, Z]))
     X = rng.uniform(0, 10, (900, 2))
     options = {"criterion": None, "approximation": Neighbours(8)}
     model = GaussianProcessRegressor(Matern32(2.0), 0.1, **options).fit(X, np.sin(X[:, 0]))

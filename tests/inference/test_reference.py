@@ -10,11 +10,10 @@ from mercer.gram import DenseGram
 from mercer.inference import quadrature as rules
 from mercer.inference.elliptical import elliptical
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit, Probit
+from mercer.inference.likelihood import Binary, Logit, Probit
 from mercer.inference.nodes import Measure
 from mercer.inference.quadrature import quadrature
+from mercer.inference.sites import laplace
 from mercer.kernels import Gaussian
 
 X = np.array([-2.0, -1.0, 0.1, 1.2])[:, None]

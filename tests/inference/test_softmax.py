@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 from mercer.gram import DenseGram
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit
+from mercer.inference.likelihood import Binary, Logit
+from mercer.inference.sites import laplace
 from mercer.inference.softmax import Softmax, expected_softmax, mean_field, softmax_laplace, unshared
 from mercer.kernels import Gaussian
 

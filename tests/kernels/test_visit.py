@@ -31,7 +31,7 @@ from mercer.kernels import (
 from mercer.kernels.formula import OPERATIONS, evaluate
 from mercer.kernels.visit import readers, walk
 from mercer.report import collect, render
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 from mercer.tabular import Recipe, TableModel, objects_of, place_kernel
 from mercer.tabular.kernels import length_scales
 from mercer.testing import check_kernel

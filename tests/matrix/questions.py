@@ -142,7 +142,7 @@ QUESTIONS = {
 
 # Public names that are no question: how a fit is made, kept or described, and what other answers are made of.
 NOT_ASKED = set("""
-    fit from_state frozen get_metadata_routing get_params set_params set_callbacks plan save state migrate score
+    fit from_state frozen get_metadata_routing get_params set_params set_callbacks plan save state score
     criterion_used for_noise readable update forget partial_fit fit_report_ selection_ lam_ regularization_ kernel_
     our_kernel_ points_ support_ row_lam_ quantile_levels_ hyper_std_ transform_
 """.split())  # fmt: skip

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 
 OFFSET = 1e8
 

@@ -92,7 +92,7 @@ def test_split_intervals_from_rows_that_are_held_out(rng, process, tmp_path):
         low, high = model.predict_interval(new, 0.8, method="split", normalise=normalise).T
         assert np.mean((low <= truth) & (truth <= high)) == pytest.approx(0.8, abs=0.07)
     kept = model.landmarks_
-    away = np.setdiff1d(np.arange(3000), mercer.gram.landmarks.draw_rows(3000, 400, 9))
+    away = np.setdiff1d(np.arange(3000), mercer.gram.base.draw_rows(3000, 400, 9))
     alone = quiet(make(1.0 * Gaussian(1.0), criterion=None, approximation=Landmarks(choose=model.points_), **options),
                   X[away], y[away])  # fmt: skip
     np.testing.assert_allclose(model.predict(new), alone.predict(new), atol=2e-4)  # what was held out did not count

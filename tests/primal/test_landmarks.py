@@ -16,7 +16,7 @@ from mercer import KernelRidge, Landmarks
 from mercer.approximate import LandmarkOptions
 from mercer.exceptions import NumericalWarning
 from mercer.gram import TiledGram, take
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Matern32, Spectrum
 from mercer.primal import certificate as proof

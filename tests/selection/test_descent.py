@@ -9,7 +9,7 @@ from mercer.gram import Rows
 from mercer.gram.rows import constant
 from mercer.kernels import Gaussian
 from mercer.selection import Evidence, SearchOptions, search
-from mercer.selection.search import descent, levels
+from mercer.selection.search import levels
 from mercer.selection.search.objective import CriterionObjective, Objective, Record
 
 WIDE = np.array([[-20.0, 20.0]] * 3)
@@ -55,7 +55,7 @@ def bowl(rng, **options):
 
 def test_minimum_from_far_away(rng):
     level = bowl(rng)
-    end = descent.descend(level, descent.begin_at(level, level.c + [3.0, -4.0, 2.0], WIDE), WIDE, 1e-10)
+    end = levels.descend(level, levels.begin_at(level, level.c + [3.0, -4.0, 2.0], WIDE), WIDE, 1e-10)
     assert_allclose(end.z, level.c, atol=1e-2)
     assert end.value < 1e-8
     assert_allclose(end.value, level.value(end.z))
@@ -63,14 +63,14 @@ def test_minimum_from_far_away(rng):
 
 def test_hessian_and_what_it_saves(rng):
     level = bowl(rng)
-    at = descent.begin_at(level, level.c, WIDE)
-    B = descent.measure_curvature(level, at, WIDE)
+    at = levels.begin_at(level, level.c, WIDE)
+    B = levels.measure_curvature(level, at, WIDE)
     assert_allclose(B, level.A, atol=1e-4)
     counts = []
     for known in (None, B):
         level.record.history.clear()
-        start = descent.begin_at(level, level.c + [0.2, 0.2, -0.2], WIDE, known)
-        assert descent.descend(level, start, WIDE, 1e-8, measured=known is not None).value < 1e-6
+        start = levels.begin_at(level, level.c + [0.2, 0.2, -0.2], WIDE, known)
+        assert levels.descend(level, start, WIDE, 1e-8, measured=known is not None).value < 1e-6
         counts.append(len(level.record.history))
     assert counts[1] < counts[0]
 
@@ -79,7 +79,7 @@ def test_bounds_hold_and_the_rest_is_minimised(rng):
     level = bowl(rng)
     box = np.stack([level.c - 5.0, level.c + 5.0], axis=1)
     box[0] = level.c[0] + [1.0, 3.0]  # the minimum is outside
-    end = descent.descend(level, descent.begin_at(level, box.mean(axis=1), box), box, 1e-10)
+    end = levels.descend(level, levels.begin_at(level, box.mean(axis=1), box), box, 1e-10)
     assert end.z[0] == box[0, 0]
     assert_allclose(end.gradient[1:], 0.0, atol=1e-4)
     assert end.gradient[0] > 0
@@ -90,10 +90,10 @@ def test_a_variable_that_is_fixed_stays(rng):
     level = bowl(rng)
     box = WIDE.copy()
     box[1] = level.c[1] + 0.7
-    end = descent.descend(level, descent.begin_at(level, level.c + 1.0, box), box, 1e-10)
+    end = levels.descend(level, levels.begin_at(level, level.c + 1.0, box), box, 1e-10)
     assert end.z[1] == box[1, 0]
     assert_allclose(end.gradient[[0, 2]], 0.0, atol=1e-4)
-    B = descent.measure_curvature(level, end, box)
+    B = levels.measure_curvature(level, end, box)
     assert_allclose(B[1], [0.0, 1.0, 0.0])
     assert (np.linalg.eigvalsh(B) > 0).all()
 
@@ -101,11 +101,11 @@ def test_a_variable_that_is_fixed_stays(rng):
 def test_trials_that_fail_are_stepped_back_from(rng):
     level = bowl(rng)
     level.bad = lambda z: z[0] < level.c[0] - 0.01
-    start = descent.begin_at(level, level.c + [4.0, 1.0, -1.0], WIDE)
-    assert descent.descend(level, start, WIDE, 1e-9).value < 0.01 * start.value
-    at = descent.begin_at(level, level.c, WIDE, np.eye(3))
+    start = levels.begin_at(level, level.c + [4.0, 1.0, -1.0], WIDE)
+    assert levels.descend(level, start, WIDE, 1e-9).value < 0.01 * start.value
+    at = levels.begin_at(level, level.c, WIDE, np.eye(3))
     level.bad = lambda z: z[0] > level.c[0]
-    assert descent.measure_curvature(level, at, WIDE) is at.B
+    assert levels.measure_curvature(level, at, WIDE) is at.B
 
 
 def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
@@ -127,8 +127,8 @@ def test_evidence_as_high_as_by_l_bfgs_with_few_evaluations_on_all_rows(rng):
 def test_a_start_that_does_not_fit_the_new_rows_is_made_safer(rng):
     level = bowl(rng)
     level.safer = lambda z, box: (z + shift * np.array([0.0, 0.0, 1.0]) for shift in (4.0, 8.0, 12.0))
-    wrong = descent.begin_at(level, level.c - [0.0, 0.0, 8.5], WIDE, np.eye(3))
-    end = descent.begin_at(level, level.c, WIDE)
+    wrong = levels.begin_at(level, level.c - [0.0, 0.0, 8.5], WIDE, np.eye(3))
+    end = levels.begin_at(level, level.c, WIDE)
     found = levels._make_safer(level, wrong, end, WIDE)
     assert_allclose(found.z, level.c - [0.0, 0.0, 0.5])
     assert found.B is None
@@ -196,9 +196,9 @@ def test_a_hessian_that_is_too_steep_does_not_end_a_descent_on_a_slope(rng):
     """On a third of the rows a valley can look like a dell: its Hessian then promises next to nothing."""
     level = bowl(rng)
     tolerance = level.fine
-    start = descent.begin_at(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
-    assert descent.step(start, WIDE)[1] <= tolerance < start.value / 10
-    end = descent.descend(level, start, WIDE, tolerance, measured=True)
+    start = levels.begin_at(level, level.c + [1.5, -1.0, 1.0], WIDE, 1e6 * np.eye(3))
+    assert levels.step(start, WIDE)[1] <= tolerance < start.value / 10
+    end = levels.descend(level, start, WIDE, tolerance, measured=True)
     assert end.value < start.value / 10
     assert np.abs(end.gradient).max() <= 30.0 * tolerance
 
@@ -219,7 +219,7 @@ class Recorded(Bowl):
 
 def test_steps_grow_while_they_keep_what_they_promise():
     level = Recorded()
-    descent.descend(level, descent.begin_at(level, np.full(3, 10.0), WIDE, np.eye(3)), WIDE, 1e-8)
+    levels.descend(level, levels.begin_at(level, np.full(3, 10.0), WIDE, np.eye(3)), WIDE, 1e-8)
     steps = np.linalg.norm(np.diff(level.places, axis=0), axis=1)
     assert (np.diff(steps[:-1]) >= -1e-6).all()  # but for the last one, which arrives
     assert steps.max() > 1.5 * steps[0]
@@ -229,7 +229,7 @@ def test_steps_grow_while_they_keep_what_they_promise():
 def test_a_step_that_was_cut_short_is_followed_by_none_that_is_longer():
     start = np.full(3, 10.0)
     level = Recorded(bad=lambda z: np.linalg.norm(z - start) > 1.0)
-    descent.descend(level, descent.begin_at(level, start, WIDE, np.eye(3)), WIDE, 1e-3)
+    levels.descend(level, levels.begin_at(level, start, WIDE, np.eye(3)), WIDE, 1e-3)
     tried = np.linalg.norm(np.array(level.places) - start, axis=1)
     first = int(np.flatnonzero((0 < tried) & (tried <= 1.0))[0])  # the first that is taken, after others that fail
     assert first > 1

@@ -28,7 +28,7 @@ from mercer.selection import (
 from mercer.selection.search import SearchSpace, search_rows
 from mercer.selection.search.levels import level_sizes
 from mercer.selection.search.objective import CriterionObjective, Record
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mercer.approximate.classes import ApproximateClasses
-from mercer.approximate.labels import stratified_order
+from mercer.approximate.classes import ApproximateClasses, stratified_order
 from mercer.approximate.options import ClassOptions, TimeOptions
 from mercer.inference.temperature import apply_temperature, best_temperature, left_out_losses
 from mercer.kernels.hyper import lengths_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._state import check
 from mercer.exceptions import NeedsAllRows
-from mercer.inference.posterior import Posterior
+from mercer.inference.moments import Posterior
 
 
 class Scores(NamedTuple):

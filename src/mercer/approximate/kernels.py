@@ -10,7 +10,7 @@ from mercer.selection import KernelSearchOptions
 from mercer.selection.kernels_search import search_classes_rows, search_kernels_rows
 from mercer.selection.priors import LogNormal, Priors
 from mercer.selection.search import Record
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 
 LEAST_ROWS = 5  # different inputs, below which no kernel is searched for
 

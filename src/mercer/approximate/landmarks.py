@@ -17,7 +17,7 @@ from mercer.approximate.base import Approximation
 from mercer.approximate.kernels import check_kernel
 from mercer.approximate.options import LandmarkOptions, TimeOptions
 from mercer.gram import Rows
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.kernels.hyper import lengths_of
 from mercer.primal import LandmarkFitOptions
 from mercer.primal import certificate as proof

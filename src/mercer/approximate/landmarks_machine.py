@@ -7,12 +7,12 @@ import numpy as np
 
 from mercer._warn import warn
 from mercer.approximate.base import Hyperparameters
-from mercer.approximate.labels import as_signs
+from mercer.approximate.classes import as_signs
 from mercer.approximate.landmarks import engine_of, kernels_on_sample, prepare_search
 from mercer.approximate.machine import MachineFit
 from mercer.approximate.options import LandmarkOptions
 from mercer.gram import Rows
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.gram.rows import constant
 from mercer.primal import certificate as proof
 from mercer.primal.design import LandmarkBasis, Sample

@@ -8,7 +8,7 @@ from mercer.approximate.landmarks_state import LandmarkState, bound_of_evidence,
 from mercer.approximate.options import LandmarkOptions
 from mercer.approximate.process import learn
 from mercer.gram import Rows
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.primal.collapsed import Bound, maximise_bound
 from mercer.primal.posterior import LandmarkPosterior
 from mercer.solvers import Cholesky

@@ -73,7 +73,6 @@ class LandmarkState(Fitted):
     """
 
     FIELDS = FIELDS
-    state_version = 3  # the first had no variances, the second no posterior
     dof = 0.0
 
     def __init__(
@@ -108,14 +107,6 @@ class LandmarkState(Fitted):
         if state["index"].max(initial=-1) >= state["n"]:
             raise ValueError("LandmarkState.index names a row that is not there.")
         return cls(**state)
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today: without what an older version did not keep."""
-        if version < 2:
-            unknown = np.full(len(state["index"]), np.nan), np.full(len(state["aside"]), -1)
-            state = state | dict(zip(("variance", "aside_index"), unknown, strict=True))
-        return state | {"flat": state["residuals"].shape[1] == 1, "solved": False, "posterior": None}
 
     @property
     def targets(self):

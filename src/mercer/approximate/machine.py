@@ -17,7 +17,7 @@ from mercer.gram import take
 from mercer.losses import Loss
 from mercer.selection.targets import warn_of_unlike_targets
 from mercer.solvers.plan import as_solver
-from mercer.solvers.plan_iterations import plan_dual, plan_smooth
+from mercer.solvers.plan_approximate import plan_dual, plan_smooth
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

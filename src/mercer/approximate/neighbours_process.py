@@ -13,7 +13,7 @@ from mercer.approximate.neighbours_state import NeighbourState
 from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, learn, make_prior
 from mercer.gram import take
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.inference.neighbours import NeighbourPosterior
 from mercer.kernels.algebra import rescale
 from mercer.kernels.hyper import lengths_of

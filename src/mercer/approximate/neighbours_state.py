@@ -8,7 +8,6 @@ from scipy.special import ndtri
 from mercer._state import check
 from mercer.approximate.base import Approximation
 from mercer.approximate.fitted import Fitted, Scores, slopes_of
-from mercer.approximate.neighbours import Neighbours
 from mercer.approximate.neighbours_left_out import Copies, left_out, log_density, words_of_trials
 from mercer.approximate.options import NeighbourOptions
 from mercer.approximate.process import evidence_of, process_attributes
@@ -52,7 +51,6 @@ class NeighbourState(Fitted):
     """
 
     FIELDS = FIELDS
-    state_version = 3  # the first did not know how it was made, the second not of copies
     calibrated = True
 
     def __init__(
@@ -115,15 +113,6 @@ class NeighbourState(Fitted):
         if state["index"].max(initial=-1) >= state["posterior"].rows.given:
             raise ValueError("NeighbourState.index names a row that is not there.")
         return cls(**state)
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today; the model then says how it was made."""
-        if version < 2:
-            state = state | {"precisions": False, "how": Neighbours(), "plan": None, "certificate": state["report"]}
-        alone = {"distinct_residuals": state["residuals"], "distinct_variance": state["variance"]}
-        alone["copies"] = np.ones(len(state["residuals"]))
-        return {name: value for name, value in (state | alone).items() if name != "report"}
 
     @property
     def rows(self):  # type: ignore[override]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from mercer._warn import warn
-from mercer.approximate import hyper_posterior as hyper
 from mercer.approximate.base import Hyperparameters, Problem
 from mercer.approximate.fitted import conventions, slopes_of, trend_attributes
 from mercer.approximate.kernels import search_expressions, searchable
@@ -19,11 +18,12 @@ from mercer.selection import Evidence, PriorOptions, SearchOptions
 from mercer.selection.priors import as_prior, weak_priors
 from mercer.selection.result import best_of
 from mercer.selection.search import Record, SearchSpace, search_rows
-from mercer.selection.search.starts import mean_diagonal
+from mercer.selection.search.space import mean_diagonal
 from mercer.solvers import Cholesky, Span
 from mercer.solvers.plan import choose_solver
 
 SQUARES = (1e-152, 1e152)  # spreads of y whose squares are floats
+CHAINS = 4  # of draws of the hyper-parameters
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +77,7 @@ class ProcessProblem(Problem):
     @property
     def draws(self):
         """How many draws of the hyper-parameters there are in the end, each of which has a factor."""
-        return hyper.factors_of(self.n_hyper_samples)
+        return factors_of(self.n_hyper_samples)
 
     @property
     def needs_exact(self):
@@ -246,6 +246,16 @@ def _set_amplitude(found, rows, criterion, solver):
             "criterion='evidence'.",
             UserWarning,
         )
+
+
+def draws_of(n_samples):
+    """Draws of each chain for so many in all."""
+    return max(4, -(-n_samples // CHAINS))
+
+
+def factors_of(n_samples):
+    """How many draws there are in the end, each of which has a factor."""
+    return CHAINS * draws_of(n_samples) if n_samples else 0
 
 
 def process_attributes(f, flat, precisions, log_evidence):

@@ -12,9 +12,8 @@ from mercer._warn import warn
 from mercer.compat._covariance import Covariance, RowsMixin
 from mercer.compat._search import optimise_theta
 from mercer.gram import DenseGram
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import Logit
+from mercer.inference.likelihood import Binary, Logit
+from mercer.inference.sites import laplace
 from mercer.kernels import Kernel
 
 

@@ -19,8 +19,8 @@ from mercer.gram import DenseGram
 from mercer.gram.chosen import part_of
 from mercer.inference.mode import Newton
 from mercer.solvers.plan import SOLVERS
+from mercer.solvers.plan_approximate import factors_steps
 from mercer.solvers.plan_class import Sizes, StorageOptions
-from mercer.solvers.plan_iterations import factors_steps
 
 DRIFT = 1e-6  # of the objective: what may lie between the steps and the α they end with
 REPORTED = ("condition", "jitter", "rank", "residual")

@@ -31,7 +31,6 @@ class LinearEstimator(Approximated, KernelRegressor):
 
     state_fields = {**KernelRegressor.state_fields, "fitted": Fitted}
     state_extras = {**KernelRegressor.state_extras, "fitted": "_fitted"}
-    state_version = 2  # the first kept the parts of a fit one by one
     interval_method = "conformal"
     trends = ("constant", "linear", "a basis")
     lam: float
@@ -58,12 +57,6 @@ class LinearEstimator(Approximated, KernelRegressor):
             raise ValueError(f"{rows.n} rows of {rows.d} columns are not those of the points.")
         if "dual_coef_" in state and self.dual_coef_.reshape(rows.n, -1).shape[1] != rows.t:
             raise ValueError(f"rows of {rows.t} targets are not those of the coefficients.")
-
-    @classmethod
-    def migrate(cls, version, state):
-        from mercer.estimators._older_files import older_fit  # knows every approximation
-
-        return older_fit(state)
 
     def _become(self, fitted):
         """Take over a fit to other rows, all or nothing."""

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import uncertainty
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer.approximate.lam_path import left_out_decision, refuse_left_out
 from mercer.estimators._fitting import Approximated
 from mercer.estimators._protocol import over_partitions, predicts_numbers

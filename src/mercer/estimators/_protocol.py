@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from mercer import uncertainty
-from mercer._cached import Computed, Default, cached_property
+from mercer._parameters import Computed, Default, cached_property
 from mercer.estimators._fitting import AtomicFit
 from mercer.gram import TiledGram
 from mercer.selection.judging import RowsLeftOut, refit_left_out

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from mercer._policies import OptionSet
-from mercer.approximate import hyper_posterior as hyper
+from mercer.approximate import exact_process
 from mercer.approximate.base import choose
 from mercer.approximate.kernels import latent_kernel, refuse_without_points
 from mercer.approximate.options import ProcessOptions
@@ -184,7 +184,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         warn_of_units(problem.rows, problem.span)
         if self.n_hyper_samples:
             sizes = problem.n, problem.kernels[0], self.optimize
-            hyper.check_sampling(self.n_hyper_samples, *sizes, is_likelihood(problem.criterion), self.memory)
+            exact_process.check_sampling(self.n_hyper_samples, *sizes, is_likelihood(problem.criterion), self.memory)
         return problem
 
     def _row_problem(self, X, y, sample_weight):
@@ -285,7 +285,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         evidence = evidence_of(np.ndim(self.noise_) > 0)
         if theta is None:
             return self._fitted.evidence_terms(evidence)
-        rows, (kernel, lam) = self._with_values(), hyper.kernel_and_noise(self.kernel_, theta)
+        rows, (kernel, lam) = self._with_values(), exact_process.kernel_and_noise(self.kernel_, theta)
         solver = choose_solver("cholesky", Sizes(rows.n, targets=rows.t, memory=self.memory), inverse=True)[0]
         return RegressionPosterior.fit(kernel, rows, lam, solver).evidence(evidence)
 
@@ -320,7 +320,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         if not eval_gradient:
             return float(sum(self.evidence_terms(theta).values()))
         around = self._likelihood_around(self.lam_ or float(theta is not None))
-        z = around.at(self.lam_) if theta is None else hyper.check_logs(around.names, theta)
+        z = around.at(self.lam_) if theta is None else exact_process.check_logs(around.names, theta)
         value, gradient = around.objective.exact(z)
         return self.log_marginal_likelihood_value_ if theta is None else -float(value), -gradient
 
@@ -329,7 +329,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
         rows, known = self._with_values(), self.__dict__.get("_likelihood")
         if known is None or known.rows is not rows or (known.lam > 0) != (lam > 0):
             evidence = evidence_of(np.ndim(self.noise_) > 0)
-            known = self._likelihood = hyper.HyperPosterior(self.kernel_, rows, lam, evidence)
+            known = self._likelihood = exact_process.HyperPosterior(self.kernel_, rows, lam, evidence)
         return known
 
     @property
@@ -353,7 +353,7 @@ class GaussianProcessRegressor(ProgressSupport, PosteriorEstimator):
     def _around(self, criterion, rows):
         """The posterior of the hyper-parameters around those of the fit."""
         prior = make_prior(self.prior, self.kernel_, rows, criterion)
-        return hyper.HyperPosterior(self.kernel_, rows, self.lam_, criterion, self.optimize, prior)
+        return exact_process.HyperPosterior(self.kernel_, rows, self.lam_, criterion, self.optimize, prior)
 
     def _with_values(self):
         """The rows, if the kernel can be evaluated on them, and they are solved for exactly."""

@@ -8,10 +8,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer.approximate.base import choose
-from mercer.approximate.classes import ClassProblem
+from mercer.approximate.classes import ClassProblem, number_labels
 from mercer.approximate.fitted import Fitted
 from mercer.approximate.kernels import latent_kernel
-from mercer.approximate.labels import number_labels
 from mercer.estimators._fitting import Approximated
 from mercer.estimators._parameters import constraints
 from mercer.estimators._protocol import KernelEstimator, over_partitions
@@ -130,7 +129,6 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
 
     state_fields = {**KernelEstimator.state_fields, "fitted": Fitted}
     state_extras = {"fitted": "_fitted"}
-    state_version = 3  # the first kept all factors, the second the parts of a fit one by one
 
     @property
     def has_evidence(self):
@@ -217,12 +215,6 @@ class GaussianProcessClassifier(ProgressSupport, Approximated, ClassifierMixin, 
         how = "leave-one-out probabilities at the kernel of the fit"
         best = self.classes_[proba.argmax(axis=1)].astype(object)
         return RowsLeftOut(np.where(np.isfinite(proba[:, 0]), best, None), how, proba=proba)
-
-    @classmethod
-    def migrate(cls, version, state):
-        from mercer.estimators._older_files import older_classes  # knows every approximation
-
-        return older_classes(version, state)
 
     @over_partitions
     def predict(self, X):

@@ -9,12 +9,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from mercer.approximate.base import choose, is_splitter
+from mercer.approximate.classes import as_signs, number_labels
 from mercer.approximate.kernels import default_kernel
-from mercer.approximate.labels import as_signs, number_labels
 from mercer.approximate.machine import MachineProblem
 from mercer.estimators._machine_predict import FittedMachine, resolve
-from mercer.estimators._parameters import POSITIVE, constraints
-from mercer.estimators._preliminary import PreliminaryModel
+from mercer.estimators._parameters import POSITIVE, PreliminaryModel, constraints
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows
 from mercer.losses import BY_NAME, Loss

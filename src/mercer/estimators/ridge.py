@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer.approximate.base import as_approximation, choose
-from mercer.approximate.exact_ridge import RidgeProblem
+from mercer.approximate.exact import RidgeProblem
 from mercer.approximate.kernels import default_kernel
 from mercer.estimators._intervals import LinearEstimator
 from mercer.estimators._parameters import NOT_NEGATIVE, constraints

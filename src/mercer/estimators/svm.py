@@ -10,15 +10,14 @@ from mercer._policies import OptionSet
 from mercer.approximate.base import too_few
 from mercer.approximate.kernels import check_kernel
 from mercer.dual.working_set import hold
-from mercer.estimators._parameters import COUNT, NOT_NEGATIVE, POSITIVE, constraints
-from mercer.estimators._preliminary import PreliminaryModel
+from mercer.estimators._parameters import COUNT, NOT_NEGATIVE, POSITIVE, PreliminaryModel, constraints
 from mercer.estimators.svm_fit import EpsilonDual, FittedSVR
 from mercer.estimators.validation import check_weight
 from mercer.gram import Rows
 from mercer.losses import EpsilonInsensitive
 from mercer.selection.judging import RowsLeftOut
 from mercer.selection.targets import warn_of_unlike_targets
-from mercer.solvers.plan_iterations import plan_dual
+from mercer.solvers.plan_approximate import plan_dual
 
 
 class SVR(PreliminaryModel, FittedSVR):

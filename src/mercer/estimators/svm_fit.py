@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._cached import cached_property
 from mercer._clock import FOREVER
+from mercer._parameters import cached_property
 from mercer._policies import OptionSet
 from mercer._warn import warn
 from mercer.approximate.fitted import conventions
@@ -96,7 +96,6 @@ class FittedSVR(KernelRegressor):
 
     state_extras = {**KernelRegressor.state_extras, "residual": "_residual", "point_weight": "_weight"}
     state_extras |= {"copies": "_copies", "point": "_point"}
-    state_version = 2  # the first had the four without names
     C_: float
     tol: float
 
@@ -185,11 +184,6 @@ class FittedSVR(KernelRegressor):
         """
         f = self.predict(X)
         return np.stack([f - self.epsilon_, f + self.epsilon_], axis=1)
-
-    @classmethod
-    def migrate(cls, version, state):
-        names = ("residual", "point_weight", "copies", "point")
-        return dict(zip(names, state.pop("rows", ()), strict=False)) | state
 
     # ------------------------------------------------------------------ rows left out
     @property

@@ -31,7 +31,6 @@ TYPES = {"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U
          "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}  # fmt: skip
 KEYS = {"sha256": str, "format": int, "mercer": str, "versions": dict, "class": str, "kernel": str, "note": object,
         "names": list, "objects": list, "root": object}  # fmt: skip
-MIGRATIONS: dict = {}  # {format: function of the header that makes it one of format + 1}
 KNOWN = {
     b"\x80": "a pickle",
     b"PK\x03\x04": "a zip archive",
@@ -177,17 +176,15 @@ def _finite(text):
 
 
 def _current(header):
-    """The header in the format of today, its keys and their kinds checked."""
+    """The header, its format, its keys and their kinds checked."""
     version = header.get("format")
     if type(version) is not int or version < 1:
         raise ValueError(f"there is no format {version!r:.40}")
-    if version > VERSION:
+    if version != VERSION:
         raise ValueError(
-            f"it is in format {version}, and this version of mercer reads formats up to {VERSION}: install a newer "
-            "mercer, or save the model again with this one"
+            f"it is in format {version}, and this version of mercer reads format {VERSION}: "
+            "load it with the mercer that wrote it, or fit the model again"
         )
-    for old in range(version, VERSION):
-        header = MIGRATIONS[old](header)
     odd = set(header) ^ set(KEYS) or {key for key, kind in KEYS.items() if not isinstance(header[key], kind)}
     if odd:
         raise ValueError(f"its keys are {sorted(KEYS)}; there is something wrong with {sorted(odd)!r:.200}")

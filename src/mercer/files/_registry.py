@@ -39,13 +39,6 @@ UNITS = (
     "compat",
     "tabular",
 )
-OLD_NAMES = {  # of classes that have moved, in files of earlier versions
-    "gram.Fourier": "approximate.Fourier",
-    "gram.Landmarks": "approximate.Landmarks",
-    "gram.Neighbours": "approximate.Neighbours",
-    "inference.KeptNeighbours": "approximate.NeighbourState",
-    "primal.KeptLandmarks": "approximate.LandmarkState",
-}
 GP = "sklearn.gaussian_process.kernels"
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = {"data": "matrix k", "indices": "int k", "indptr": "int n", "shape": tuple}  # of a sparse array
@@ -70,7 +63,7 @@ def is_public(name):
 
 def class_of(name):
     """The class of a name in a file."""
-    found = _look_up(OLD_NAMES.get(name, name)) if isinstance(name, str) else None
+    found = _look_up(name) if isinstance(name, str) else None
     if found is None:
         raise ValueError(f"there is no class {name!r:.80} in model files of this version of mercer")
     return found
@@ -141,21 +134,22 @@ def state_of(value):
     if cls in SPARSE.values():
         return 1, {name: getattr(value, name) for name in PARTS}
     state = value.state() if "from_state" in dir(cls) else {name: getattr(value, name) for name in _arguments(cls)}
-    return newest_version(cls), state
+    return state_version(cls), state
 
 
-def newest_version(cls):
-    """The version of the state that a class writes; the first where it does not say."""
+def state_version(cls):
+    """The version of the state that a class writes and reads; the first where it does not say."""
     return cls.state_version if "state_version" in dir(cls) else 1
 
 
 def restore(cls, version, state):
     """The object of a class with a state; the class refuses what is no good, with any error."""
-    newest = newest_version(cls)
-    if type(version) is not int or not 1 <= version <= newest:
-        raise ValueError(f"its state is of version {version!r:.40}, and this mercer knows up to {newest}")
-    if version < newest:
-        state = cls.migrate(version, state)
+    known = state_version(cls)
+    if type(version) is not int or version != known:
+        raise ValueError(
+            f"its state is of version {version!r:.40}, and this mercer reads version {known}: "
+            "load it with the mercer that wrote it, or fit the model again"
+        )
     if cls in SPARSE.values():
         check(state, PARTS, cls.__name__)
         made = cls((state["data"], state["indices"], state["indptr"]), shape=state["shape"])

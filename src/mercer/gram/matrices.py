@@ -291,7 +291,7 @@ class ScaledGram(Gram):
         if lower and self.inner.matrix is not None and self.inner.matrix.dtype == s.dtype:
             return self._lower(self.inner.matrix, s)
         K = self.inner.dense(dtype, lower)
-        rows = _tiles.spans(self.n, _tiles.ROWS)
+        rows = _tiles.spans(self.n, _tiles.rows_of_lower_tiles(self.n))  # what was not written is not read
 
         def scale(index, worker):  # by rows: one n × n array alive; sᵢsⱼ first, so that K stays symmetric
             i, j = rows[index]

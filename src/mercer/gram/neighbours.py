@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer import _native, _threads
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer.gram.base import take
 
 

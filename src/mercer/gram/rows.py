@@ -83,13 +83,6 @@ class Rows:
         self.H = self.trend_at(self.X)
         self._apart = None if len(self.y) < len(y) else self
 
-    state_version = 2  # the first called within_squares "spread"
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today."""
-        return {"within_squares" if name == "spread" else name: value for name, value in state.items()}
-
     def state(self):
         """{name: value} by public names: what a file keeps."""
         state = {name: getattr(self, name) for name in FIELDS}

@@ -16,11 +16,9 @@ from mercer._state import check, check_vectors
 from mercer.gram import DenseGram, TiledGram
 from mercer.inference.elliptical import Draws, elliptical
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
-from mercer.inference.likelihood import Binary
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS, Binary
 from mercer.inference.quadrature import Nodes, check_rank, quadrature
-from mercer.inference.sites import SitePosterior
+from mercer.inference.sites import SitePosterior, laplace
 from mercer.inference.softmax import Softmax, SoftmaxPosterior, softmax_laplace
 
 SEARCH = {"laplace": 1e-7, "softmax": 1e-7, "ep": 1e-4}  # tolerances of a search; EP's error goes by the square
@@ -55,7 +53,7 @@ class ClassModel:
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Logit
+    >>> from mercer.inference.likelihood import Logit
     >>> from mercer.inference.classes import ClassModel
     >>> model = ClassModel([Binary(Logit(), np.array([1.0, -1.0]))], "laplace")
     >>> model.fit(DenseGram.from_matrix(np.eye(2))).proba(np.array([[1.0, 0.0]]), np.ones(1)).round(3)

@@ -40,7 +40,7 @@ def elliptical(K, likelihood, *, n_samples=1000, chains=4, random_state=0, max_i
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.elliptical import elliptical
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Probit
+    >>> from mercer.inference.likelihood import Probit
     >>> found = elliptical(DenseGram.from_matrix(np.eye(2)), Binary(Probit(), np.array([1.0, -1.0])), n_samples=200)
     >>> found.info["rhat"] < 1.1
     True

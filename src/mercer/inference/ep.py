@@ -4,9 +4,8 @@ import numpy as np
 
 from mercer._clock import FOREVER
 from mercer._threads import few_threads
-from mercer.inference.laplace import laplace
 from mercer.inference.mode import LATE
-from mercer.inference.sites import SitePosterior
+from mercer.inference.sites import SitePosterior, laplace
 from mercer.solvers.coupled import site_inverse
 from mercer.solvers.small import solve_each
 
@@ -48,7 +47,7 @@ def expectation_propagation(K, likelihood, *, start=None, max_iter=200, tol=1e-8
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.ep import expectation_propagation
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Probit
+    >>> from mercer.inference.likelihood import Probit
     >>> found = expectation_propagation(DenseGram.from_matrix([[2.0]]), Binary(Probit(), np.array([1.0])))
     >>> round(float(np.exp(found.log_evidence)), 9)
     0.5

@@ -7,11 +7,10 @@ from mercer._policies import OptionSet
 from mercer._state import check
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
+from mercer.gram.base import draw_rows
 from mercer.gram.fourier import FourierFeatures, TooManyFeatures
-from mercer.gram.landmarks import draw_rows
-from mercer.inference.moments import Moments
+from mercer.inference.moments import Moments, Posterior
 from mercer.inference.neighbours import NeighbourPosterior
-from mercer.inference.posterior import Posterior
 from mercer.inference.spectral import FeatureSums, FourierInverse, feature_gram
 from mercer.solvers.normal import whiten
 from mercer.solvers.toeplitz import FactoredToeplitz, FourierOptions, ToeplitzOptions
@@ -48,8 +47,6 @@ class FourierPosterior(Posterior):
         Of the fit; a file does not keep them.
     """
 
-    state_version = 2  # the first had other words in its report
-
     def __init__(self, near, eps, low, high, coef, report, options=OptionSet()):
         self.near, self.eps, self.low, self.high, self.coef, self.report = near, eps, low, high, coef, report
         self.options, self._features, self._factor = options, None, None
@@ -84,13 +81,6 @@ class FourierPosterior(Posterior):
         if self.coef.shape != shape:
             raise ValueError(f"FourierPosterior.coef is of shape {self.coef.shape}, not {shape}.")
         return self
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today; the first had the words of its report otherwise."""
-        report = dict(state["report"])
-        report["features"] = report.pop("waves", 0)
-        return {**state, "report": {**report, "factored": report["features"] <= ToeplitzOptions.factored_up_to}}
 
     @property
     def features(self):

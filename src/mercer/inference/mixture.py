@@ -3,8 +3,7 @@
 import numpy as np
 
 from mercer._state import check
-from mercer.inference.moments import Moments, Slopes, mixed
-from mercer.inference.posterior import Posterior
+from mercer.inference.moments import Moments, Posterior, Slopes, mixed
 from mercer.inference.regression import RegressionPosterior
 
 

@@ -1,12 +1,14 @@
-"""What a Gaussian process says of f, and of a new y, at some inputs: moments, parts, slopes, draws."""
+"""What every posterior of a Gaussian process says at new inputs: moments of f and of y, parts, slopes, draws."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer._policies import OptionSet
 from mercer._warn import warn
-from mercer.exceptions import NumericalWarning
+from mercer.exceptions import NeedsAllRows, NumericalWarning
 from mercer.solvers.factoring import square_root
 
 ROUNDING = 64 * np.finfo(float).eps  # for each point: what cancellation may leave of k(x, x)
@@ -202,3 +204,46 @@ def noisy_std(std, noise):
     """√(std² + noise), no square overflowing."""
     root = np.sqrt(noise)
     return np.hypot(std, root if np.ndim(std) == 1 else root[:, None])
+
+
+class Posterior(ABC):
+    """f | y at new inputs: a mean and a variance, and, as far as an approximation has them, all else.
+
+    Attributes
+    ----------
+    lam : float
+        Noise variance of a row of weight 1.
+    correlated : bool
+        Whether there are covariances between inputs.
+    options : OptionSet
+        Of the fit; a file does not keep them.
+    """
+
+    correlated = True
+    options = OptionSet()
+    lam: float
+
+    @abstractmethod
+    def moments(self, X):
+        """(m(x), v(x)) as `Moments`."""
+
+    def mean(self, X):
+        """m(x), of shape (r, t)."""
+        return self.moments(X).mean
+
+    def covariance(self, X):
+        """(Moments, c(x, x′)) for all pairs of rows of X."""
+        raise NeedsAllRows("the covariance of several inputs")
+
+    def sample(self, X, n_samples, rng, noisy=False):
+        """Joint draws of f, or with noise of y, at the rows of X: (r, t, n_samples)."""
+        found, C = self.covariance(X)
+        return draw(found.mean, C, n_samples, rng, noise_at(noisy, self.lam, len(X)))
+
+    def parts(self, X):
+        """[Moments] of each additive part."""
+        raise NeedsAllRows("the posterior of each part")
+
+    def slopes(self, X):
+        """`Slopes`: how mean and variance change with each column of x."""
+        raise NeedsAllRows("the derivative")

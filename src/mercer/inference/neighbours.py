@@ -14,8 +14,7 @@ from mercer import _threads
 from mercer._state import check, check_vectors
 from mercer.gram import Rows, join, take
 from mercer.gram.neighbours import BatchedGram, NearestRows, compact_index
-from mercer.inference.moments import Moments
-from mercer.inference.posterior import Posterior
+from mercer.inference.moments import Moments, Posterior
 from mercer.inference.regression import refuse_conflict
 from mercer.kernels import Kernel
 from mercer.solvers.normal import whiten

@@ -10,7 +10,7 @@ from mercer import _threads
 from mercer.gram import join, take
 from mercer.gram.neighbours import BatchedGram, NearestRows, compact_index
 from mercer.inference.classes import OneAgainstRest
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS
 from mercer.kernels import Kernel
 from mercer.solvers.small import conditionals
 

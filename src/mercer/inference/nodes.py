@@ -13,8 +13,8 @@ from mercer._state import check
 from mercer._threads import few_threads
 from mercer.gram import DenseGram
 from mercer.inference.ep import expectation_propagation
-from mercer.inference.laplace import laplace
 from mercer.inference.likelihood import Binary
+from mercer.inference.sites import laplace
 from mercer.solvers import Spectral
 from mercer.solvers.cholesky import factorise_without_checks
 

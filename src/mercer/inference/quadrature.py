@@ -43,7 +43,7 @@ def quadrature(K, likelihood, *, tol=1e-8, max_iter=200, memory=None):
     >>> import numpy as np
     >>> from mercer.gram import DenseGram
     >>> from mercer.inference.likelihood import Binary
-    >>> from mercer.inference.links import Probit
+    >>> from mercer.inference.likelihood import Probit
     >>> from mercer.inference.quadrature import quadrature
     >>> found = quadrature(DenseGram.from_matrix(np.eye(2)), Binary(Probit(), np.array([1.0, -1.0])))
     >>> round(float(np.exp(found.log_evidence)), 9)

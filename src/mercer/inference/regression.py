@@ -10,8 +10,7 @@ from mercer._state import check, check_vectors
 from mercer._threads import few_threads
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import Rows, apply, take
-from mercer.inference.moments import Slopes, clip
-from mercer.inference.posterior import Posterior
+from mercer.inference.moments import Posterior, Slopes, clip
 from mercer.kernels import Kernel
 from mercer.solvers.cholesky import CholeskyInverse
 from mercer.solvers.fitted import examine_fit

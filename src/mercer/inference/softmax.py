@@ -3,14 +3,14 @@
 import numpy as np
 from scipy.special import ndtri, softmax
 
-from mercer._cached import cached_property
 from mercer._clock import FOREVER
+from mercer._parameters import cached_property
 from mercer._state import check
 from mercer._threads import few_threads
 from mercer.inference.mode import Mode
+from mercer.solvers.cholesky import combine, square
 from mercer.solvers.coupled import Coupled
 from mercer.solvers.small import roots, solve_each
-from mercer.solvers.symmetric import combine, square
 
 # How the softmax is averaged over f: by `mean_field` with the variances at a point, or with those that are typical of
 # the rows (a product with one vector for each class, instead of a matrix); by `expected_softmax` with all covariances.

@@ -8,7 +8,7 @@ differences: equal rows give exactly 0.
 import numpy as np
 
 from mercer import _native
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer._tiles import EVERYTHING
 from mercer.kernels.one_pass import LARGEST, Program
 

@@ -7,7 +7,7 @@ the leaves. It works by differences, so that equal rows have exactly the distanc
 import numpy as np
 
 from mercer import _native
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer.kernels.prepared import Prepared
 
 LARGEST = {np.dtype(np.float64): 1e300, np.dtype(np.float32): np.float32(1e36)}  # so that φ never meets inf · 0

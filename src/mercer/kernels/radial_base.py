@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer import _native
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer._tiles import EVERYTHING
 from mercer.kernels import distance
 from mercer.kernels.base import Kernel, UnitDiagonal

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS
 from mercer.plots._base import CYCLE, DASHES, INK, Display, grid_over, rows_like
 
 MARKERS = "osD^vPX"

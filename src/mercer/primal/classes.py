@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.gram import take
 from mercer.inference.classes import OneAgainstRest
-from mercer.inference.links import LINKS
+from mercer.inference.likelihood import LINKS
 from mercer.kernels import Constant, Kernel
 from mercer.primal.smooth import curvatures, fit_smooth
 from mercer.solvers.normal import whiten

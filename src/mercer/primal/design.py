@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._policies import OptionSet
 from mercer.gram import TiledGram, take
-from mercer.gram.landmarks import draw_rows, fill
+from mercer.gram.base import draw_rows, fill
 from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import landmark_factor, whiten_first
 from mercer.solvers.pivoted import random_pivots

@@ -5,8 +5,7 @@ import numpy as np
 from mercer._state import check, check_vectors
 from mercer.gram import apply
 from mercer.gram.trend import Trend
-from mercer.inference.moments import Moments
-from mercer.inference.posterior import Posterior
+from mercer.inference.moments import Moments, Posterior
 from mercer.kernels import Kernel
 from mercer.solvers.normal import whiten
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram.landmarks import fill
+from mercer.gram.base import fill
 from mercer.primal.options import LandmarkFitOptions
 from mercer.solvers.normal import Solution
 from mercer.sources import OutOfTime, map_reduce

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import take
 from mercer.primal.design import FIRST, Chosen, Design, InSingle

@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer._policies import OptionSet
 from mercer.estimators import KernelEstimator
 from mercer.kernels import Table

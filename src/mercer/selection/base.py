@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._warn import warn
 from mercer.kernels.conversion import refuse_nat
 from mercer.selection.targets import target_scale
-from mercer.solvers.symmetric import add_symmetric, sandwich
+from mercer.solvers.cholesky import add_symmetric, sandwich
 
 OK = "ok"
 LOG_2PI = float(np.log(2.0 * np.pi))

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from mercer.selection.base import LOG_2PI, SmoothCriterion, as_targets, pull, relative_rows, total_weight, with_rows
 from mercer.solvers import Span
-from mercer.solvers.symmetric import add_symmetric, sandwich
+from mercer.solvers.cholesky import add_symmetric, sandwich
 
 TINY = np.finfo(float).tiny
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.selection.base import LOG_2PI, SmoothCriterion, as_targets, relative_rows, total_weight, with_rows
-from mercer.solvers.cholesky import CholeskyInverse
+from mercer.solvers.cholesky import CholeskyInverse, add_symmetric, square
 from mercer.solvers.factoring import lower
-from mercer.solvers.symmetric import add_symmetric, square
 
 
 def factors(Kinv, folds):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.selection.options import PriorOptions
-from mercer.selection.search.starts import median_heuristic
+from mercer.selection.search.space import median_heuristic
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ def weak_priors(kernel, X, y=None, weight=None, options=PriorOptions()):
         None where there is no noise variance.
     weight : ndarray of shape (n,), default=None
         How much each row counts; None counts each once.
-    options : PriorOptions, optional
+    options : PriorOptions, default=PriorOptions()
+        How wide the priors are.
 
     Returns
     -------

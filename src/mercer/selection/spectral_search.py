@@ -11,7 +11,7 @@ from mercer.inference.spectral import FeatureSums, FourierInverse
 from mercer.kernels.hyper import lengths_of
 from mercer.selection.options import SpectralSearchOptions
 from mercer.selection.search.neighbours import LocalObjective, result_of_local
-from mercer.selection.search.record import Record, Stop
+from mercer.selection.search.objective import Record, Stop
 from mercer.solvers.toeplitz import ToeplitzOptions
 
 

@@ -5,12 +5,15 @@ import time
 import numpy as np
 
 from mercer._machine import check_memory
+from mercer._threads import run
+from mercer._tiles import spans
 from mercer._warn import warn
 from mercer.exceptions import NotPositiveDefinite, NumericalWarning
 from mercer.gram import DenseGram
 from mercer.solvers import update
 from mercer.solvers.base import Explicit, Inverse, Solver, check_lam, column_norms
 from mercer.solvers.engine import lapack
+from mercer.solvers.engine.lapack import FEW_ROWS, ONE_CALL, add_symmetric, combine, sandwich, square
 from mercer.solvers.factoring import Probe, attempt, factor, lower, norm_and_condition, warn_of_condition
 from mercer.solvers.pcg import pcg
 from mercer.solvers.projected import Resolvent
@@ -263,3 +266,23 @@ def warn_of_jitter(added, K, lam):
         "equal rows.",
         NumericalWarning,
     )
+
+
+__all__ = ["add_symmetric", "combine", "sandwich", "scale_both", "square"]
+
+
+def scale_both(A, s):
+    """A ← S A S with S = diag(s), in place; returns it."""
+    if len(A) <= ONE_CALL:
+        A *= s
+        A *= s[:, None]
+        return A
+    rows = spans(len(A), 64)
+
+    def scale(index, worker):  # by rows that stay in the cache
+        i, j = rows[index]
+        A[i:j] *= s
+        A[i:j] *= s[i:j, None]
+
+    run(scale, len(rows), None if len(A) > FEW_ROWS else 1)
+    return A

@@ -8,9 +8,8 @@ import numpy as np
 
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram import DenseGram, ScaledGram
-from mercer.solvers.cholesky import CholeskyInverse, factorise_without_checks
+from mercer.solvers.cholesky import CholeskyInverse, factorise_without_checks, scale_both, square
 from mercer.solvers.factoring import factor
-from mercer.solvers.symmetric import scale_both, square
 
 
 def site_inverse(K, s):

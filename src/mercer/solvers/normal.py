@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from mercer._cached import cached_property
+from mercer._parameters import cached_property
 from mercer.exceptions import NotPositiveDefinite
 from mercer.solvers.engine.blas import blas
 from mercer.solvers.engine.blocks import invert, side_by_side, strips

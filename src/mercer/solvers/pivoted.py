@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from mercer._cached import cached_property
 from mercer._machine import check_memory
+from mercer._parameters import cached_property
 from mercer._threads import one_blas_thread, run
 from mercer._tiles import ROWS, spans
 from mercer.solvers.engine import lapack

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._policies import OptionSet
 from mercer.gram import join, take
-from mercer.gram.landmarks import draw_rows
+from mercer.gram.base import draw_rows
 from mercer.sources.cluster import ClusterOptions, engine_here, is_dask
 from mercer.sources.engines import Pool
 

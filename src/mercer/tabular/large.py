@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer import _machine
 from mercer.exceptions import DataError
-from mercer.gram.landmarks import draw_rows, row_hash
+from mercer.gram.base import draw_rows, row_hash
 from mercer.sources import as_source
 from mercer.tabular.cells import renumber_rows
 from mercer.tabular.columns import is_text, usable_rows

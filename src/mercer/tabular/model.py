@@ -89,7 +89,6 @@ class TableModel(FittedTable):
 
     state_fields = {"estimator_": (RegressorMixin, ClassifierMixin), "recipe_": Recipe,
                     "left_out_": (LeftOutErrors, None)}  # fmt: skip
-    state_version = 2
 
     def __init__(self, estimator, recipe=None, *, target=None, search_rows=2000, fit_rows=None, optimize="all",
                  target_transform=None, random_state=0): ...  # fmt: skip
@@ -197,12 +196,6 @@ class TableModel(FittedTable):
         if self.target_transform is not None:
             estimator, known["target_transform"] = estimator.estimator, estimator.target
         return clone(self).set_params(estimator=estimator, **known)
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today: of the first version residuals were an array, of any model."""
-        residuals, used = state.get("left_out_"), state["estimator_"].interval_method in ("left-out", "conformal")
-        return state | {"left_out_": LeftOutErrors(residuals) if used and residuals is not None else None}
 
     # --------------------------------------------------------------------------------------- fitting
     def _chosen(self, estimator, X, y, rng, notes, listener):

@@ -295,8 +295,6 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         return {kept["name"]: kept["sentinels"] for kept in self.columns_ if "sentinels" in kept}
 
     # ------------------------------------------------------------------------------------------- files
-    state_version = 2
-
     def state(self):
         """Return {name: value} of what a file keeps: of the transformer all is in ``columns_``."""
         return {name: value for name, value in super().state().items() if name != "transformer_"}
@@ -305,15 +303,6 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
         super()._restore(state)
         if "columns_" in state:
             self.transformer_ = restore_transformer(self.columns_) if self.columns_ else None
-
-    @classmethod
-    def migrate(cls, version, state):
-        """Return the state of today: in version 1 what stands for a missing number was in the unit of the column."""
-        columns = [
-            kept | {"fill": (kept["fill"] - kept["centre"]) / kept["scale"]} if "fill" in kept else kept
-            for kept in state.get("columns_", ())
-        ]
-        return state | ({"columns_": columns} if "columns_" in state else {})
 
     # ---------------------------------------------------------------------------------------- learning
     def _offers(self, frame, objects):

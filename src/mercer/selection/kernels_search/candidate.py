@@ -8,11 +8,10 @@ import numpy as np
 from mercer.exceptions import NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.selection.options import KernelSearchOptions
-from mercer.selection.search.descent import begin_at, descend
 from mercer.selection.search.latent import AMPLITUDES, LatentObjective
+from mercer.selection.search.levels import begin_at, descend
 from mercer.selection.search.objective import CriterionObjective, Stop
-from mercer.selection.search.space import SearchSpace
-from mercer.selection.search.starts import mean_diagonal, variance_of, with_amplitude
+from mercer.selection.search.space import SearchSpace, mean_diagonal, variance_of, with_amplitude
 
 
 @dataclass

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mercer.selection.search.record import Stop
+from mercer.selection.search.objective import Stop
 
 
 class LevelSearch(ABC):

@@ -24,8 +24,7 @@ from mercer.selection.result import (
 from mercer.selection.search.lam import choose_lam
 from mercer.selection.search.levels import descend_by_levels
 from mercer.selection.search.objective import CriterionObjective, Record, Stop
-from mercer.selection.search.space import SearchSpace
-from mercer.selection.search.starts import has_amplitude, mean_diagonal, starting_points
+from mercer.selection.search.space import SearchSpace, has_amplitude, mean_diagonal, starting_points
 from mercer.solvers import Cholesky
 
 __all__ = ["Record", "SearchSpace", "optimise", "search", "search_rows"]

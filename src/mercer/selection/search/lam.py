@@ -7,7 +7,7 @@ from mercer._clock import refuse_late
 from mercer.selection.base import Criterion
 from mercer.selection.path import Path, default_grid
 from mercer.selection.result import SearchResult
-from mercer.selection.search.record import Stop
+from mercer.selection.search.objective import Stop
 from mercer.solvers import Sizes, Spectral, choose_solver
 
 

@@ -7,7 +7,7 @@ from mercer.selection.options import SearchOptions
 from mercer.selection.result import SearchResult
 from mercer.selection.search import optimise
 from mercer.selection.search.objective import Objective, Record, density_tolerance
-from mercer.selection.search.starts import mean_diagonal, median_heuristics, with_amplitude
+from mercer.selection.search.space import mean_diagonal, median_heuristics, with_amplitude
 
 AMPLITUDES = (1.0, 10.0)  # of a latent function behind a link: its scale is that of the link, not of the data
 

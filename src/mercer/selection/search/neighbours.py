@@ -8,7 +8,7 @@ from mercer.gram import Rows
 from mercer.inference.neighbours import OrderedRows
 from mercer.selection.options import NeighbourSearchOptions
 from mercer.selection.result import SearchResult, at_bounds, describe
-from mercer.selection.search.descent import begin_at, descend
+from mercer.selection.search.levels import begin_at, descend
 from mercer.selection.search.objective import Objective, Record, Stop
 from mercer.solvers.least_squares import least_squares
 
