@@ -1,7 +1,8 @@
 """An interior-point method: about fifteen steps, whatever C, ε or ν are; each is a factor of K + W, W diagonal.
 
 A K of low rank is GGᵀ with G of n × r, and a step takes n r² operations: there pairs of variables need millions of
-steps where C is large, and this is up to 400 times as quick. Of full rank it pays with ν alone: ε is an unknown of it.
+steps where C is large, and this is up to 400 times as quick. Of full rank a step takes n³/3: with ν, since ε is an
+unknown of it, and once rounds have cost as much, as they do with C = 10⁴ and more.
 
 α = l + p where there is no kink, else α = p − m, with p and m in boxes that begin at 0. What must not become negative
 comes in pairs whose products fall to zero: p and m, their distances to the ends of their boxes, each with its
@@ -86,7 +87,7 @@ class _InteriorPoint:
         self.raised = np.column_stack([K, np.full(n, np.sqrt(self.rho))]) if self.thin else K + self.rho
         self.least, self.idle = np.inf, 0
         self.large = float(ends.max()) > 1e4 * self.size  # α may become so large that rounding counts
-        self.kept, self.wrong = None, np.inf  # the state before, and the most that its slopes lacked
+        self.before, self.wrong = None, np.inf  # the state before, and the most that its slopes lacked
         self.operations = n**3 / 3.0 if not self.thin else float(n) * self.raised.shape[1] ** 2
 
     def alphas(self):
@@ -151,9 +152,9 @@ class _InteriorPoint:
         """Whether rounding has taken over: slopes are wrong by more than before, or products are small beside α."""
         wrong = float(np.abs(lack).max())
         if wrong > 10.0 * max(self.wrong, 1e-8 * self.unit):
-            self.X, self.Z, self.b, self.epsilon, self.slack = self.kept
+            self.X, self.Z, self.b, self.epsilon, self.slack = self.before
             return True
-        self.kept, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
+        self.before, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
         return mean <= 1e-13 * self.unit * float(self.X[:2].max())
 
     def _factor(self, D):

@@ -3,8 +3,8 @@
 A round chooses the worst rows, solves their small programme in cache and updates the gradient once. Half of a block is
 kept from the last one, free rows first, and the new half comes evenly from both ends; otherwise the same rows are taken
 in and thrown out for ever. A block has twice the rows that are free, so that the gradient of all rows is seldom
-updated; up to a few thousand rows all are one block. Where the rank of K is low and C is large rounds may take for
-ever: once they have cost as much as an interior-point method would, that is taken.
+updated; up to a few thousand rows all are one block. Where C is large or the rank of K low rounds may take for ever:
+once they have cost as much as an interior-point method would, that is taken, and few rounds are left after it.
 """
 
 import time
@@ -128,21 +128,17 @@ class DualSearch:
 
     # ------------------------------------------------------------------ an interior point
     def has_factor(self, dense):
-        """Whether an interior point has what it needs: a factor of low rank, or where ``dense`` may do K in float64."""
+        """Whether an interior point has a factor of low rank, or, where ``dense`` may do or α be huge, K."""
         if self.gram is not None:
             self.factor, self.gram = low_rank(self.gram), None
-            dense = dense or (self.factor is not None and self._is_huge())
-            if dense and self.full is not None and self._is_huge():
-                self.factor = None
+            box = np.maximum(self.qp.upper, -self.qp.lower)
+            largest = float(np.max(box[np.isfinite(box)], initial=0.0) * self.qp.diag.mean())
+            huge = largest > 1e9 * float(np.abs(self.qp.target).max(initial=0.0))
+            if huge and self.factor is not None and self.full is not None:
+                self.factor = self.full()
         if self.factor is None and dense and self.full is not None:
             self.factor = self.full()
         return self.factor is not None
-
-    def _is_huge(self):
-        """Whether α may be so large that a factor of low rank loses the digits that count."""
-        box = np.maximum(self.qp.upper, -self.qp.lower)
-        largest = float(np.max(box[np.isfinite(box)], initial=0.0) * self.qp.diag.mean())
-        return largest > 1e9 * float(np.abs(self.qp.target).max(initial=0.0))
 
     def _interior_is_due(self):
         """Whether rounds have cost as much as an interior point: n³ with a K of full rank."""

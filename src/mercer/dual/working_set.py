@@ -2,7 +2,7 @@
 
 Rounds of block working sets (`_search`) find which rows are zero, free and bounded; Newton on the free rows
 (`_active_set`) finds their values. Up to a few thousand rows a round is one call of a compiled loop on all of K. Where
-the rank of K is low and C is large an interior-point method takes over (`_interior`). With ν, ε is found too (`_nu`). K
+C is large and rounds are slow an interior-point method takes over (`_interior`). With ν, ε is found too (`_nu`). K
 is stored in float32 when the tolerance allows it and it fits, else rows are cached. At the end the gradient is computed
 afresh in float64, and the search goes on from there if the violation is too large.
 """
@@ -78,9 +78,8 @@ def solve_dual(
         store, stored = _store(K, _is_fine(K, tol, options, qp), limits.memory, options)
         g = qp.ridge * a - qp.target
         store.add(np.arange(K.n), a, g)
-        search = DualSearch(
-            store, qp, a, g, tol, budget, working_set, K, _in_float64(K, store, limits.memory, options), total
-        )
+        full = _in_float64(K, store, limits.memory, options)
+        search = DualSearch(store, qp, a, g, tol, budget, working_set, K, full, total)
         way = search if total is None else NuSearch(search, total)
         status, violation, refined = _run_and_refine(K, way, search)
     qp = search.qp
