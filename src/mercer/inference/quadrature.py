@@ -1,4 +1,4 @@
-"""The integral itself, by a product rule: the reference for a handful of rows."""
+"""Posteriors of weighted nodes, and the integral itself by a product rule: the reference for a handful of rows."""
 
 from abc import ABC, abstractmethod
 

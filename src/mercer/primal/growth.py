@@ -1,4 +1,7 @@
-"""From a source to a fit with a certificate: landmarks that double until the leave-one-out error no longer falls."""
+"""From a source to a fit with a certificate: landmarks that double until the leave-one-out error no longer falls.
+
+A solution is refined in passes over the rows, until nobody sees what is left of its equations.
+"""
 
 import hashlib
 import time

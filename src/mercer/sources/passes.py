@@ -2,7 +2,8 @@
 
 Where a leaf begins, which leaves a task has and which sums are added when depends on the number of rows alone, and a
 leaf runs with BLAS on one thread: the sum has the same bits for any number of threads, processes or machines, and after
-an interruption. Who runs the tasks is the affair of the source's engine.
+an interruption. Who runs the tasks is the affair of the source's engine. A checkpoint
+stores what each pass has summed so far: a fit that was killed goes on from there.
 """
 
 import glob
