@@ -10,7 +10,7 @@ from importlib import import_module
 from mercer._policies import Options
 
 PACKAGES = "approximate dual estimators inference primal selection solvers sources uncertainty".split()
-PACKAGES += ["tabular", "report", "cli"]
+PACKAGES += ["tabular.pages", "report", "cli"]
 
 
 def kinds():
