@@ -34,10 +34,10 @@ RETIRED = {
     "rescaled length scales": ("stretched|length_factor", 0), "criterion, default criterion": ("as_rule|unasked", 2),
     "LandmarkFit, stored state": ("grow|grown|task|kept|retain", 43),
     "warn, report, diagnose, resolve, prepare": ("told|said|examined|settled|begun", 29),
-    "within-group sum of squares": ("spread", 21), "optimise, descend, restarts": ("climb|wander|go_down|alive", 2),
-    "project out, explained variance, trend residual": ("beside|explained|slack|weigh", 21),
+    "within-group sum of squares": ("spread", 20), "optimise, descend, restarts": ("climb|wander|go_down|alive", 1),
+    "project out, explained variance, trend residual": ("beside|explained|slack|weigh", 17),
     "factorise without diagnostics": ("trial|as_it_is", 2), "precomputed kernels, checks": ("doors?|looks", 4),
-    "batched Gram, thread pool, active set": ("clouds?|crew|face", 5), "default_criterion": ("chooses_by", 0),
+    "batched Gram, thread pool, active set": ("clouds?|crew|face", 4), "default_criterion": ("chooses_by", 0),
     "set kernels, batched reader, schema inference": ("bags?|lifted|pages|survey", 18),
 }  # fmt: skip
 PLANS = True  # whether mercer.plan takes an estimator and its data, and a fit leaves plan_
@@ -291,7 +291,7 @@ def retired_words():
 
 
 # Rules that are younger than the code, and how many places are left: fewer are fine, and then the number falls.
-FALLING = {numeric_constants: 300, retired_words: sum(left for _, left in RETIRED.values())}
+FALLING = {numeric_constants: 235, retired_words: sum(left for _, left in RETIRED.values())}
 CEILINGS = {
     factorisations: 1, algebra_in_estimators: 0, borrowed_names: 0, private_imports: 0, recognised_by_class: 0,
     recognised_by_name: 0, recognised_by_attribute: 0, asked_by_surfaces: 0, classes_of_one_name: 0,

@@ -9,8 +9,8 @@ from importlib import import_module
 
 from mercer._policies import Options
 
-PACKAGES = "approximate dual estimators inference primal selection solvers sources uncertainty".split()
-PACKAGES += ["tabular", "report", "cli"]
+PACKAGES = "approximate dual estimators.stacked files inference primal selection solvers sources".split()
+PACKAGES += ["uncertainty.objections", "tabular.pages", "report", "cli.large"]  # all that is loaded late
 
 
 def kinds():

@@ -11,8 +11,7 @@ from mercer.inference import quadrature as rules
 from mercer.inference.elliptical import elliptical
 from mercer.inference.ep import expectation_propagation
 from mercer.inference.likelihood import Binary, Logit, Probit
-from mercer.inference.nodes import Measure
-from mercer.inference.quadrature import quadrature
+from mercer.inference.quadrature import Measure, quadrature
 from mercer.inference.sites import laplace
 from mercer.kernels import Gaussian
 

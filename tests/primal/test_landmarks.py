@@ -21,7 +21,7 @@ from mercer.gram.rows import constant
 from mercer.kernels import Gaussian, Matern32, Spectrum
 from mercer.primal import certificate as proof
 from mercer.primal.design import Design, LandmarkBasis, Sample, choose_landmarks
-from mercer.primal.remainder import refine_solution
+from mercer.primal.growth import refine_solution
 from mercer.primal.squared import Sums, fit_squared, loo_values
 from mercer.selection import GCV, LOO, Evidence, KFold
 from mercer.solvers import PlanOptions, plan_class

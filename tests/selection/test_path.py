@@ -19,8 +19,8 @@ from mercer.selection import (
     compare,
     path,
 )
-from mercer.selection._corner import prune
 from mercer.selection.noise import noise_level
+from mercer.selection.rules import prune
 from mercer.solvers import Explicit, Projected
 from selection.hansen import PROBLEMS, noisy
 

@@ -28,9 +28,8 @@ from mercer.solvers import Sizes
 from mercer.solvers.plan_approximate import plan_landmarks
 from mercer.sources import Arrays, Block, EngineLost, OutOfTime, as_source
 from mercer.sources.changed import Recoded, distinct
-from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import Threads, Triangle, pack, unpack
-from mercer.sources.passes import subtrees
+from mercer.sources.passes import Checkpoint, subtrees
 
 N = 12_000
 

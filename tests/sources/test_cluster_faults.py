@@ -22,9 +22,9 @@ from mercer import KernelRidge, Landmarks
 from mercer.exceptions import NotEnoughMemory
 from mercer.kernels import Gaussian
 from mercer.sources import Arrays, EngineLost, as_source, map_reduce
-from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.cluster import ClusterOptions, Workers
 from mercer.sources.engines import add_arrays
+from mercer.sources.passes import Checkpoint
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not have this file

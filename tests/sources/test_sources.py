@@ -15,9 +15,8 @@ import pytest
 
 from mercer.exceptions import DataError
 from mercer.sources import Arrays, OutOfTime, as_source, map_reduce
-from mercer.sources.checkpoint import Checkpoint
 from mercer.sources.engines import Threads
-from mercer.sources.passes import tasks
+from mercer.sources.passes import Checkpoint, tasks
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ KILLED = """
     import os, signal, sys
     import numpy as np
     from mercer.sources import Arrays, map_reduce
-    from mercer.sources.checkpoint import Checkpoint
+    from mercer.sources.passes import Checkpoint
     X = np.random.default_rng(0).standard_normal((40_000, 3))
     def leaf(sums, block):
         sums[0][:] += block.X.T @ np.sin(block.X)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import SVR
 from mercer.kernels import Gaussian
-from mercer.uncertainty.span import span
+from mercer.uncertainty.alo import span
 
 
 def data(rng, n=60):

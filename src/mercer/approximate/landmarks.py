@@ -30,7 +30,7 @@ from mercer.solvers.plan_approximate import plan_landmarks, stages
 from mercer.solvers.plan_class import LandmarkSizeOptions
 from mercer.sources import OutOfTime
 from mercer.sources.changed import Without
-from mercer.sources.checkpoint import Checkpoint
+from mercer.sources.passes import Checkpoint
 
 WAYS = ("rpcholesky", "uniform")
 

@@ -51,7 +51,7 @@ class LandmarkState(Fitted):
         y − f₋ᵢ(x) of each under the model without it, in the unit.
     leverage : ndarray of shape (s,)
     variance : ndarray of shape (s,)
-        Of their targets by the model without each, noise λ/w included; nan after a file of an older version.
+        Of their targets by the model without each, noise λ/w included.
     dof : float
         Degrees of freedom of the fit.
     unit : float
@@ -61,7 +61,7 @@ class LandmarkState(Fitted):
     aside_scale : ndarray of shape (a,)
         √(v(x) + λ/w) of these.
     aside_index : ndarray of shape (a,)
-        Which rows these are; -1 after a file of an older version.
+        Which rows these are.
     flat : bool
         Whether y is one column.
     solved : bool
@@ -182,8 +182,6 @@ class LandmarkState(Fitted):
         if not held and not len(self.index):
             raise ValueError(AFTER)
         scale, index = (self.aside_scale, self.aside_index) if held else (self.std, self.index)
-        if not np.isfinite(scale).all() or (index < 0).any():
-            raise ValueError("the file is of an older version, which kept no deviations of rows left out; fit again.")
         return self.aside if held else self.residuals, scale, index
 
     # ---------------------------------------------------------------------- rows that join and leave

@@ -115,7 +115,7 @@ def read_for(model, header, settings, session, keep=()):
     if not settings.fill_down:
         known = note_of(header, "fill_down")
         columns["fill_down"] = tuple(name for name in known if isinstance(name, str)) if isinstance(known, list) else ()
-    columns["sentinels"] = vars(model).get("sentinels_", {})  # which files of earlier versions do not have
+    columns["sentinels"] = vars(model).get("sentinels_", {})  # a model of batches has none
     words = missing_words(header)
     if words:
         session.say(f"note: missing as in the fit: {quote(words)}.")

@@ -283,8 +283,8 @@ class StackedKernels(ProgressSupport, KernelParameters, RegressorMixin, KernelEs
         return {"kernel": self.kernels_, "lam": self.lams_, "weights": self.scale_weights_.tolist()}
 
     def _left_out_rows(self):
-        mean, std, rank, low, high = [*self._left, *3 * [None]][:5]  # an older file has the first two
-        return RowsLeftOut(mean, std=std, rank=rank, ends=None if low is None else np.column_stack([low, high]))
+        mean, std, rank, low, high = self._left
+        return RowsLeftOut(mean, std=std, rank=rank, ends=np.column_stack([low, high]))
 
     # ---------------------------------------------------------------------- at new inputs
     def predict(self, X, return_std=False, return_cov=False, noisy=False):

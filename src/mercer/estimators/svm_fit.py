@@ -18,7 +18,7 @@ from mercer.estimators._regressor import KernelRegressor
 from mercer.gram import take
 from mercer.gram.rows import power_of_two
 from mercer.losses import EpsilonInsensitive
-from mercer.uncertainty.span import span
+from mercer.uncertainty.alo import span
 
 
 class FittedTarget(NamedTuple):

@@ -7,7 +7,7 @@ from mercer._clock import FOREVER
 from mercer._threads import few_threads
 from mercer.inference.diagnostics import ess, rhat
 from mercer.inference.mode import LATE
-from mercer.inference.nodes import Measure, NodePosterior
+from mercer.inference.quadrature import Measure, NodePosterior
 
 
 def elliptical(K, likelihood, *, n_samples=1000, chains=4, random_state=0, max_iter=200, clock=FOREVER, least=30):

@@ -14,7 +14,7 @@ from mercer.primal.lbfgs import inner, minimise_columns
 from mercer.primal.options import SmoothLossOptions
 from mercer.primal.pass_losses import centres_of, losses_of
 from mercer.solvers.normal import add_square, unwhiten, whiten, whiten_first
-from mercer.solvers.normal_smooth import Hessians
+from mercer.solvers.small import Hessians
 from mercer.sources import OutOfTime, map_reduce
 from mercer.sources.changed import Recoded
 

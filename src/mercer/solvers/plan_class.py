@@ -227,9 +227,6 @@ class Plan:
     @classmethod
     def from_state(cls, state):
         """Return the plan that had this state."""
-        state = {"landmarks": 0, "neighbours": 0, "searching": {}, **state}  # plans of older files have none
-        state.pop("compiled", None)  # of files that were written when loops had to be compiled first
-        state["gram"] = "fourier" if state["gram"] == "waves" else state["gram"]
         check(state, FIELDS, "Plan")
         return cls(**state)
 

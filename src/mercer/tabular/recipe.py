@@ -253,7 +253,7 @@ class Recipe(Parametrised, TransformerMixin, Stateful, BaseEstimator):
     @property
     def has_objects(self):
         """Whether a kernel reads some columns as they are, so that X is a table."""
-        return bool(getattr(self, "objects_", None))  # which files of earlier versions do not have
+        return bool(getattr(self, "objects_", None))
 
     @property
     def object_names(self):
