@@ -152,9 +152,10 @@ class _InteriorPoint:
         """Whether rounding has taken over: slopes are wrong by more than before, or products are small beside α."""
         wrong = float(np.abs(lack).max())
         if wrong > 10.0 * max(self.wrong, 1e-8 * self.unit):
-            self.X, self.Z, self.b, self.epsilon, self.slack = self.before
+            vars(self).update(self.before)
             return True
-        self.before, self.wrong = (self.X.copy(), self.Z.copy(), self.b, self.epsilon, self.slack), wrong
+        state = {name: getattr(self, name) for name in ("b", "epsilon", "slack")}
+        self.before, self.wrong = {"X": self.X.copy(), "Z": self.Z.copy(), **state}, wrong
         return mean <= 1e-13 * self.unit * float(self.X[:2].max())
 
     def _factor(self, D):
