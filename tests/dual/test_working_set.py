@@ -192,6 +192,18 @@ def test_a_matrix_of_low_rank_asks_for_an_interior_point(name, intercept, rng):
     check_kkt(K, dual, found, intercept, 1e-5)
 
 
+@pytest.mark.parametrize(("C", "nu"), [(1e6, None), (1e6, 0.3), (1e10, None)])
+def test_a_smooth_kernel_of_full_rank_converges_for_a_large_box(C, nu, rng):
+    """By rounds alone these do not end within minutes."""
+    X, y = data(rng, 300, 3)
+    box, epsilon = np.full(300, C), np.full(300, 0.1 if nu is None else 0.0)
+    dual = tube(y, C, 0.1)._replace(lower=-box, upper=box, epsilon=epsilon)
+    K, limits = TiledGram(Gaussian(3.0), X), DualLimits(time_budget=20.0)
+    found = solve_dual(K, dual, intercept=True, nu=nu, limits=limits)
+    assert found.status == "converged" and found.violation <= 1e-3 and found.info["interior_steps"] > 0
+    assert found.gap <= 1e-3 * found.primal
+
+
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
 def test_a_linear_kernel_converges_for_any_box(C, rng):
     X, y = data(rng, 1600, 5)

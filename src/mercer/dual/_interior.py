@@ -189,7 +189,7 @@ class _InteriorPoint:
     def _solve(self, B):
         """(K + W)⁻¹B; refined once with a thin factor or a large α: W of free rows is tiny, and digits cancel."""
         x, W = self.A.solve(B), self.W + self.qp.ridge
-        if not (self.thin or self.large):
+        if not (self.thin or (self.large and self.total is None)):  # with ν K itself gains nothing by it
             return x
         Kx = self.raised @ (self.raised.T @ x) if self.thin else self.raised @ x
         return x + self.A.solve(B - (W * x.T).T - Kx)
