@@ -1,5 +1,6 @@
 """One fit from the command line, step by step: read, choose, fit, judge, write."""
 
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +31,7 @@ class JudgedRows:
     notes: list = field(default_factory=list)  # of the page alone
 
 
-class FitJob:
+class FitJob(ABC):
     """What ``mercer fit`` does; subclasses differ where a table is read at once, or in batches.
 
     Each step leaves what it found in attributes: ``read`` the table, ``choose`` name, criterion, recipe and folds,
@@ -66,21 +67,21 @@ class FitJob:
         """A block with workers that read and sum rows, or with None."""
         return nullcontext()
 
+    @abstractmethod
     def read(self):
         """Read the table, and check that the columns that were named are there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self):
         """Choose the model, its criterion and its rows, from the target and the time."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fit(self):
         """Fit the model, ``model``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def judge(self):
         """Find ``score``, and ``judged``, the rows of the page."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------ what all share
     @property
